@@ -50,6 +50,7 @@ from bpe_ref.patterns.nodes import (
     width,
 )
 from bpe_ref.patterns.oniguruma.reading import compile_oniguruma
+from bpe_ref.patterns.pretokenizer import expression_of
 from bpe_ref.patterns.unicode_tables import CODE_POINT_COUNT, EVERY_CODE_POINT, CodePoints
 
 _BYTES = CODE_POINT_COUNT // 8
@@ -166,9 +167,19 @@ def borders_of(source: str) -> PatternBorders | None:
     (True, True)
     """
     try:
-        return compile_oniguruma(source).borders
+        return borders_of_node(compile_oniguruma(source).node)
     except PatternError:
         return None
+
+
+@lru_cache(maxsize=64)
+def borders_of_pinned(pattern: str, tables: str) -> PatternBorders | None:
+    r"""Return the borders of a pattern in tiktoken's dialect; None if nothing is known.
+
+    >>> borders_of_pinned(r"\w+|\s", "unicode-16.0").is_border("a", " ")
+    True
+    """
+    return borders_of_node(expression_of(pattern, tables).node)
 
 
 @lru_cache(maxsize=64)

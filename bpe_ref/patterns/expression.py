@@ -46,8 +46,6 @@ from bpe_ref.patterns.unicode_tables import CodePoints
 if TYPE_CHECKING:  # loaded when it is needed: `re` is enough for most patterns
     import regex
 
-    from bpe_ref.patterns.borders import PatternBorders
-
 SECONDS = 2.0
 SECONDS_PER_CHARACTER = 1e-5
 STEPS = 2_000_000
@@ -130,13 +128,6 @@ class Expression:
         except OutOfStepsError:
             raise self._too_long(len(text)) from None
         return spans
-
-    @cached_property
-    def borders(self) -> "PatternBorders | None":
-        """The places that no match contains; None if nothing is known."""
-        from bpe_ref.patterns.borders import borders_of_node
-
-        return borders_of_node(self.node)
 
     def _has_long_run(self, standing: str) -> bool:
         """Return whether `re` may take long, because a repetition may take many characters."""

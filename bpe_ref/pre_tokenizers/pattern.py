@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from bpe_ref.aligned_text import AlignedText
 from bpe_ref.components import Meeting
-from bpe_ref.patterns.pretokenizer import Pretokenizer, expression_of
+from bpe_ref.patterns.pretokenizer import Pretokenizer
 
 if TYPE_CHECKING:  # loaded when they are needed
     from bpe_ref.patterns.borders import PatternBorders
@@ -37,7 +37,9 @@ class Pattern(Pretokenizer):
     @property
     def borders(self) -> "PatternBorders | None":
         """The borders of the pattern; None if nothing is known."""
-        return expression_of(self.pattern, self.tables).borders
+        from bpe_ref.patterns.borders import borders_of_pinned
+
+        return borders_of_pinned(self.pattern, self.tables)
 
     def meeting(self, left: str, right: str) -> Meeting | None:
         borders = self.borders
