@@ -39,7 +39,7 @@ THE_WORLD = {
     *("socket", "subprocess", "sys", "tempfile", "threading", "time", "urllib"),
 }
 
-NEED_REGEX = {"bpe_ref.patterns.oniguruma.matching", "bpe_ref.patterns.pretokenizer"}
+NEED_REGEX = {"bpe_ref.patterns.expression"}
 
 LAYERS = (
     {"aligned_text", "data", "errors", "quirks"},

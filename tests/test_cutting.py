@@ -24,11 +24,12 @@ from bpe_ref.cutting.growing import AppendCounter
 from bpe_ref.cutting.long_pieces import REACH, in_one_run, runs_of
 from bpe_ref.cutting.safe_cuts import TextCounter
 from bpe_ref.cutting.splitting import split_at
-from bpe_ref.patterns.borders import PatternBorders, borders_of
+from bpe_ref.patterns.borders import PatternBorders
 from bpe_ref.patterns.matches import Regex
 from bpe_ref.patterns.pretokenizer import Pretokenizer
 from bpe_ref.patterns.registered import PATTERNS
-from bpe_ref.patterns.to_oniguruma import to_oniguruma
+from bpe_ref.patterns.rust import to_oniguruma
+from bpe_ref.pre_tokenizers.pattern import Pattern
 from bpe_ref.pre_tokenizers.split_by_pattern import Split
 from bpe_ref.registry import REGISTRY
 from tests.cuts import Watched, chunks, chunks_by_definition, split_by_definition
@@ -104,15 +105,17 @@ def short_is_long(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @cache
 def borders_and_pieces(name: str) -> tuple[PatternBorders, Callable[[str], tuple[str, ...]]]:
-    entry = REGISTRY[name]
-    found = borders_of(to_oniguruma(entry.pattern))
+    if name in REGISTRY:
+        pattern = Pattern(REGISTRY[name].pattern or "", REGISTRY[name].tables)
+    else:
+        pattern = Pattern(r"\w+|\s+|\S", name)
+    found = pattern.borders
     assert found is not None
-    pretokenizer = Pretokenizer(entry.pattern, entry.tables)
     known: dict[str, tuple[str, ...]] = {}
 
     def pieces(text: str) -> tuple[str, ...]:
         if text not in known:
-            known[text] = tuple(pretokenizer.pieces(text))
+            known[text] = tuple(pattern.pieces(text))
         return known[text]
 
     return found, pieces
@@ -136,7 +139,7 @@ ONE_OF_EACH_KIND = "sLl你A\u03011 \t\n'/!"
 """s, L and l are letters of contractions; a blank is a space or not."""
 
 
-@pytest.mark.parametrize("name", PATTERNED)
+@pytest.mark.parametrize("name", [*PATTERNED, "unicode-16.0", "unicode-16.0-oniguruma"])
 def test_a_certain_border_is_one_in_every_short_text(name: str) -> None:
     known, pieces = borders_and_pieces(name)
     certain = 0

@@ -39,7 +39,7 @@ from bpe_ref.normalizers.stripping import Strip, StripAccents
 from bpe_ref.patterns.borders import PatternBorders, borders_of
 from bpe_ref.patterns.matches import Literal, Regex
 from bpe_ref.patterns.registered import PATTERNS
-from bpe_ref.patterns.to_oniguruma import to_oniguruma
+from bpe_ref.patterns.rust import to_oniguruma
 from bpe_ref.patterns.unicode_tables import TABLES, to_ranges
 from bpe_ref.post_processors import TemplateProcessing
 from bpe_ref.post_processors.templates import parse_template

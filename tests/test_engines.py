@@ -20,7 +20,7 @@ from bpe_ref import (
 from bpe_ref.errors import PatternError
 from bpe_ref.models.byte_bpe import encode_bytes
 from bpe_ref.patterns.pretokenizer import Pretokenizer
-from bpe_ref.patterns.to_oniguruma import to_oniguruma
+from bpe_ref.patterns.rust import to_oniguruma
 from bpe_ref.vocabulary.byte_alphabet import LETTER_OF_BYTE, to_letters
 from bpe_ref.vocabulary.merges import ByConcatenation, ByPair
 from tests.real_vocabularies import real_vocabulary

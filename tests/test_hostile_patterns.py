@@ -12,7 +12,7 @@ import pytest
 from bpe_ref import BpeError, ParameterError, TextRules, load, train, vocabulary_by_concatenation
 from bpe_ref.like_tokenizers import Tokenizer as LikeTokenizers
 from bpe_ref.patterns.borders import borders_of
-from bpe_ref.patterns.oniguruma.matching import compile_oniguruma
+from bpe_ref.patterns.oniguruma.reading import compile_oniguruma
 from bpe_ref.patterns.pretokenizer import Pretokenizer
 
 HOSTILE = {

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from bpe_ref.data import table
 from bpe_ref.errors import PatternError
-from bpe_ref.patterns.oniguruma import matching
+from bpe_ref.patterns import expression as searching
 from bpe_ref.patterns.oniguruma.characters import posix_set, property_set
-from bpe_ref.patterns.oniguruma.matching import compile_oniguruma
+from bpe_ref.patterns.oniguruma.reading import compile_oniguruma
 from bpe_ref.patterns.unicode_tables import TABLES, to_ranges
 from tests.oniguruma_patterns import pattern_from, text_from
 from tests.texts import CAMPAIGN, drawn
@@ -324,10 +324,10 @@ def test_every_folding_is_the_engine_s() -> None:
 def test_catastrophic_backtracking_ends_in_an_error(
     pattern: str, text: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(matching, "SECONDS", 0.2)
-    monkeypatch.setattr(matching, "STEPS", 20_000)
-    monkeypatch.setattr(matching, "STEPS_PER_CHARACTER", 1)
-    monkeypatch.setattr(matching, "SECONDS_PER_CHARACTER", 0.0)
+    monkeypatch.setattr(searching, "SECONDS", 0.2)
+    monkeypatch.setattr(searching, "STEPS", 20_000)
+    monkeypatch.setattr(searching, "STEPS_PER_CHARACTER", 1)
+    monkeypatch.setattr(searching, "SECONDS_PER_CHARACTER", 0.0)
     before = time.process_time()
     with pytest.raises(PatternError, match="must find its matches in time"):
         compile_oniguruma(pattern).spans(text)

@@ -325,16 +325,15 @@ def _keeps_all(step: object) -> bool:
 
     Not if `_change_of` knows how it changes them.
     """
-    if isinstance(step, Pattern):
-        source = step.in_oniguruma
-    elif isinstance(step, Split) and step.behavior == "Removed":
-        source = step.pattern.source if step.invert and isinstance(step.pattern, Regex) else None
-    elif isinstance(step, Punctuation):
-        return step.behavior != "Removed"
-    else:
-        return isinstance(step, _FORMS | Prepend | Split | Digits)
-    borders = None if source is None else borders_of(source)
-    return borders is not None and borders.covers_all
+    match step:
+        case Pattern(borders=borders):
+            return borders is not None and borders.covers_all
+        case Split(Regex(source), "Removed", invert=True):
+            borders = borders_of(source)
+            return borders is not None and borders.covers_all
+        case Split(behavior="Removed") | Punctuation(behavior="Removed"):
+            return False
+    return isinstance(step, _FORMS | Prepend | Split | Digits | Punctuation)
 
 
 def _removing(step: object, later: Sequence[object]) -> Change | None:

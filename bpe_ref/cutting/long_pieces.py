@@ -50,7 +50,7 @@ from bpe_ref.normalizers.nfc import PinnedNFC, nfc
 from bpe_ref.normalizers.normalization_forms import NFC, begins_anew
 from bpe_ref.patterns.matches import Regex
 from bpe_ref.patterns.registered import PATTERNS
-from bpe_ref.patterns.to_oniguruma import to_oniguruma
+from bpe_ref.patterns.rust import to_oniguruma
 from bpe_ref.patterns.unicode_tables import category, white_space
 from bpe_ref.pre_tokenizers.byte_level import GPT2_PATTERN, ByteLevel
 from bpe_ref.pre_tokenizers.pattern import Pattern
@@ -84,7 +84,7 @@ _O200K: Final = ("lo", "u", "pq", "s", "b", "r")
 
 @cache
 def _runs() -> Mapping[str, tuple[str, ...]]:
-    """Return the runs of each pattern, in Oniguruma's dialect; each run as letters of `kind_of`."""
+    """Return the runs of each pattern, in both dialects; each run as letters of `kind_of`."""
     by_name = {
         "gpt2": _GPT2,
         "cl100k": _CL100K,
@@ -93,10 +93,9 @@ def _runs() -> Mapping[str, tuple[str, ...]]:
         "o200k": _O200K,
         "tekken": _O200K,
     }
-    patterns = {name: PATTERNS[name].source for name in by_name}
-    written = {to_oniguruma(patterns[name]): by_name[name] for name in ("gpt2", "cl100k")}
-    as_they_are = {source: by_name[name] for name, source in patterns.items() if name != "cl100k"}
-    return MappingProxyType({**written, **as_they_are, GPT2_PATTERN: _GPT2})
+    as_they_are = {PATTERNS[name].source: runs for name, runs in by_name.items()}
+    written = {to_oniguruma(source): runs for source, runs in as_they_are.items()}
+    return MappingProxyType({**as_they_are, **written, GPT2_PATTERN: _GPT2})
 
 
 _SIGNS: Final = {"\r": "r", "\n": "r", "'": "q", "/": "s"}
@@ -124,7 +123,7 @@ def kind_of(character: str) -> str:
 
 
 def runs_of(source: str) -> Sequence[str] | None:
-    """Return the runs of a pattern in Oniguruma's dialect; None if none are known.
+    """Return the runs of a pattern; None if none are known.
 
     >>> runs_of("[a-z]+") is None
     True
@@ -441,13 +440,13 @@ def _cutting(
             return None, _uncut
         case [ByteLevel(add_prefix_space=False) as step]:
             source, cut = GPT2_PATTERN, step.plain_pieces
-        case [Pattern(in_oniguruma=str(source), cut_text=cut)]:
+        case [Pattern(pattern=source, cut_text=cut)]:
             pass
         case [
             Split(Regex(source), cut_text=cut, behavior="Isolated")
             | Split(Regex(source), cut_text=cut, behavior="Removed", invert=True),
             ByteLevel(add_prefix_space=False, use_regex=False),
-        ]:
+        ] if source != PATTERNS["cl100k"].source:  # whose {1,3}+ means something else there
             pass
         case _:
             return None

@@ -16,7 +16,7 @@ What cannot be written, and is an error
     *A special token that an ordinary token could be taken for*: one with the spelling of a token,
     or in letters of the alphabet beyond ASCII.
     *A pattern* that Oniguruma cannot say, or whose tables it does not have: see
-    `patterns.to_oniguruma`. Oniguruma has its own idea of `\w`.
+    `patterns.rust`. Oniguruma has its own idea of `\w`.
 
 Where the library differs all the same
     It drops bytes that are no tokens, which are errors here. It always finds special tokens.
@@ -37,7 +37,7 @@ from bpe_ref.formats.merges_text import byte_level_merges
 from bpe_ref.models.bpe import BPE
 from bpe_ref.normalizers.normalization_forms import NFC
 from bpe_ref.patterns.matches import Regex
-from bpe_ref.patterns.to_oniguruma import asks_for_words, to_oniguruma
+from bpe_ref.patterns.rust import asks_for_words, to_oniguruma
 from bpe_ref.pre_tokenizers.byte_level import ByteLevel
 from bpe_ref.pre_tokenizers.sequence import Sequence
 from bpe_ref.pre_tokenizers.split_by_pattern import Split

@@ -36,8 +36,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 
 from bpe_ref.errors import PatternError
-from bpe_ref.patterns.oniguruma.matching import compile_oniguruma
-from bpe_ref.patterns.oniguruma.nodes import (
+from bpe_ref.patterns.nodes import (
     Atomic,
     Capture,
     Choice,
@@ -50,6 +49,8 @@ from bpe_ref.patterns.oniguruma.nodes import (
     children,
     width,
 )
+from bpe_ref.patterns.oniguruma.reading import compile_oniguruma
+from bpe_ref.patterns.pretokenizer import expression_of
 from bpe_ref.patterns.unicode_tables import CODE_POINT_COUNT, EVERY_CODE_POINT, CodePoints
 
 _BYTES = CODE_POINT_COUNT // 8
@@ -166,9 +167,19 @@ def borders_of(source: str) -> PatternBorders | None:
     (True, True)
     """
     try:
-        return _borders(compile_oniguruma(source).node)
+        return borders_of_node(compile_oniguruma(source).node)
     except PatternError:
         return None
+
+
+@lru_cache(maxsize=64)
+def borders_of_pinned(pattern: str, tables: str) -> PatternBorders | None:
+    r"""Return the borders of a pattern in tiktoken's dialect; None if nothing is known.
+
+    >>> borders_of_pinned(r"\w+|\s", "unicode-16.0").is_border("a", " ")
+    True
+    """
+    return borders_of_node(expression_of(pattern, tables).node)
 
 
 @lru_cache(maxsize=64)
@@ -178,10 +189,15 @@ def borders_of_text(text: str) -> PatternBorders | None:
     >>> borders_of_text("ab").is_border("a", "b"), borders_of_text("").__class__.__name__
     (False, 'NoneType')
     """
-    return _borders(Sequence(tuple(One(1 << ord(character)) for character in text)))
+    return borders_of_node(Sequence(tuple(One(1 << ord(character)) for character in text)))
 
 
-def _borders(node: Node) -> PatternBorders | None:
+def borders_of_node(node: Node) -> PatternBorders | None:
+    """Return the borders of a pattern that was read; None if nothing is known.
+
+    >>> borders_of_node(One(1 << 0x61)).is_border("a", "a")
+    True
+    """
     graph = _Graph()
     try:
         end = graph.add(_shadowed(node))

@@ -23,7 +23,7 @@ from bpe_ref.errors import ParameterError
 
 if TYPE_CHECKING:  # loaded when they are needed: many tokenizers have no such pattern
     from bpe_ref.patterns.borders import PatternBorders
-    from bpe_ref.patterns.oniguruma.matching import Oniguruma
+    from bpe_ref.patterns.expression import Expression
 
 Stretch: TypeAlias = tuple[int, int, bool]
 """Start and end in characters, and whether it is a match."""
@@ -56,12 +56,12 @@ class Regex:
         if not isinstance(self.source, str):
             raise ParameterError("source", self.source, "must be a str")
 
-    def compile(self) -> "Oniguruma":
+    def compile(self) -> "Expression":
         """Return the expression, ready to search.
 
         Raises `PatternError` if it cannot be used.
         """
-        from bpe_ref.patterns.oniguruma.matching import compile_oniguruma
+        from bpe_ref.patterns.oniguruma.reading import compile_oniguruma
 
         return compile_oniguruma(self.source)
 

@@ -1,12 +1,10 @@
-r"""Read a pre-tokenization pattern: which text is syntax, and which sets of code points it names.
+r"""Read a pre-tokenization pattern in the dialect of tiktoken, and write it in Oniguruma's.
 
-A pattern is written in the dialect that tiktoken takes (the Rust crates `fancy-regex` and
-`regex`). What such a pattern matches depends on an engine in two ways: on its syntax, which is the
-same everywhere once it is spelled out, and on its sets of code points, which are not. `parse`
-takes them apart. It returns pieces of source text that every backtracking engine reads alike, and
-between them the sets, as expressions over whichever table is chosen.
+The dialect is that of the Rust crates `fancy-regex` and `regex`. `read` returns what a pattern is
+made of (`nodes`), with the sets of code points that a table gives it. So what a pattern
+matches depends neither on an engine's syntax nor on its tables.
 
-Spelled out, so that no engine's own tables or habits are asked
+Spelled out
     `.` is every code point but U+000A, or every one under `(?s)`. `^` and `$` are the ends of the
     text; under `(?m)` they are the ends of the lines that U+000A separates. `\b` is a change of
     membership in `\w`. Under `(?i)` an ASCII letter stands for its simple case foldings: its other
@@ -22,121 +20,177 @@ Rejected, because it cannot be pinned or has no equal meaning elsewhere
     characters, 300 different classes and letters beyond ASCII or 300 word boundaries, nesting
     deeper than 50, and repetitions that make more than 100,000 copies of atoms.
 
-Where the table is Oniguruma's, a pattern is one for the `Split` of tokenizers
-    There `$` is the end of a line, and what reads otherwise is rejected: `^`, the flags m and s,
-    flags without a group of their own, `{1,3}+` (which repeats there, and is possessive in
-    tiktoken), `{2}?` (which is optional there), `\xE9` (a byte there), `[\w]` (which lacks six
-    superscripts and fractions that `\w` has), and under `(?i)` two letters that have a ligature,
-    such as ss.
+Where Oniguruma reads otherwise (in its Ruby syntax, as the `Split` of tokenizers uses it)
+    `$` and `^` are the ends of every line, whatever the flags. `{1,3}+` repeats a repetition, and
+    `{2}?` is "twice or not at all". `\xE9` is a byte. The flags m and s mean other things, and a
+    switch such as `(?i)` ends the branch. Under `(?i)` two letters that have a ligature, such as
+    ss, are folded together. `[\w]` lacks six superscripts and fractions that `\w` has.
 
-Source: https://docs.rs/regex and https://docs.rs/fancy-regex, and tiktoken 0.14.0 as executed.
+    *If the table is Oniguruma's*, a pattern is one for that `Split`: `$` is the end of a line, and
+    all others of these are rejected.
+    *`to_oniguruma`* writes a pattern with tiktoken's tables so that Oniguruma reads it with the
+    same meaning: `\z` and `\A`, `(?>\p{N}{1,3})`, `{2}`, `\x{E9}`. It refuses flags besides i, a
+    switch that is not at the very start, such letters under `(?i)`, and the operators `--` and
+    `~~`, which Oniguruma lacks. Marks are written by their code points, since `\<` and others are
+    anchors there.
+
+Source: https://docs.rs/regex and https://docs.rs/fancy-regex, and tiktoken 0.14.0 as executed;
+https://github.com/kkos/oniguruma/blob/master/doc/RE, and tokenizers 0.23.3 as executed.
 """
 
 import re
-from collections.abc import Callable, Sequence
-from functools import cache, reduce
-from itertools import chain
-from typing import NamedTuple, TypeAlias
+from collections.abc import Callable
+from functools import reduce
+from typing import Final, NamedTuple
 
+from bpe_ref.errors import PatternError
 from bpe_ref.patterns.cursor import MOST_NESTED, MOST_REPEATS, MOST_SETS, Cursor
+from bpe_ref.patterns.nodes import Atomic, Choice, Look, Node, One, Place, Repeat, Sequence
 from bpe_ref.patterns.unicode_tables import (
     CODE_POINT_COUNT,
     EVERY_CODE_POINT,
+    TABLES,
     CodePoints,
     UnicodeTables,
     code_point_range,
 )
-
-CodePointSet: TypeAlias = Callable[[UnicodeTables], CodePoints]
-"""A set as an expression: what it holds is decided when a table is handed in."""
-
-Part: TypeAlias = str | CodePointSet
-"""Source text that all engines read alike, or a set of code points to be matched once."""
 
 _MOST_DIGITS = 6
 
 _LAST_ASCII = 0x7F
 _SURROGATES = range(0xD800, 0xE000)
 _FOLDS_BEYOND_ASCII = {"s": 0x17F, "k": 0x212A}
+_FOLDED_PAIRS: Final = ("ss", "ff", "fi", "fl", "st")  # in Oniguruma: U+00DF, U+FB00 to FB06
 _QUANTIFIER = re.compile(r"(?:([*+?])|\{(?=,?\d)(\d*)(?:(,)(\d*))?\})([+?]?)")
 _FLAGS = re.compile(r"\(\?([a-zA-Z]*)(?:-([a-zA-Z]+))?([:)])")
-_GROUP = re.compile(r"\((\?:|\?>|\?=|\?!|\?<=|\?<!|\?P?<[A-Za-z_]\w*>|(?!\?))")
+_GROUP = re.compile(r"\((\?>|\?=|\?!|\?<=|\?<!|\?P?<[A-Za-z_]\w*>|(?!\?))")
 _HEXADECIMAL = re.compile(
     r"x([0-9A-Fa-f]{2})|u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|[xuU]\{([0-9A-Fa-f]{1,8})\}"
 )
 _PROPERTY = re.compile(r"([pP])\{(\^?)([A-Za-z_]+)\}")
 _CONTROL = {"a": 0x07, "e": 0x1B, "f": 0x0C, "n": 0x0A, "r": 0x0D, "t": 0x09, "v": 0x0B}
 _SHORTHANDS = {"d": "Nd", "s": "White_Space", "w": "word"}
+_WORD = re.compile(r"(?<!\\)(?:\\\\)*\\[wWbB]")
 _SET_OPERATORS: dict[str, Callable[[CodePoints, CodePoints], CodePoints]] = {
     "&&": lambda left, right: left & right,
     "--": lambda left, right: left & ~right,
     "~~": lambda left, right: left ^ right,
 }
+_LACKED_OPERATORS = {"--", "~~"}  # by Oniguruma
+_SPELLED = {"{": r"\x{7b}", "}": r"\x{7d}"}
+_NO_NEWLINE: CodePoints = EVERY_CODE_POINT ^ (1 << ord("\n"))
 
 
-class _Node(NamedTuple):
-    """A parsed stretch of the pattern."""
+class _Read(NamedTuple):
+    """A stretch of the pattern that was read."""
 
-    parts: tuple[Part, ...]
+    node: Node
     may_be_empty: bool
     repeatable: bool = True
     copies: int = 1
     """How many atoms it is made of if every copy of a repetition is written."""
 
 
-def parse(pattern: str, tables: UnicodeTables) -> tuple[Part, ...]:
-    r"""Return the parts of `pattern`, in order.
+def read(pattern: str, tables: UnicodeTables, *, decode: bool = True) -> Node:
+    r"""Return what a pattern is made of.
 
-    `tables` says which properties exist; none is decoded.
+    If the pattern is only to be checked, nothing is decoded: without `decode`, sets hold anything.
 
     Raises `PatternError` for what the module's introduction calls rejected, and for bad syntax.
 
     >>> from bpe_ref.patterns.unicode_tables import TABLES
     >>> table = TABLES["unicode-16.0"]
-    >>> letters, quantifier = parse(r"\p{L}++", table)
-    >>> quantifier, letters(table).bit_count()
-    ('++', 141028)
-    >>> parse(r"\p{Greek}", table)
+    >>> letters = read(r"\p{L}++", table).body
+    >>> letters.least, letters.most, letters.body.members.bit_count()
+    (1, None, 141028)
+    >>> read(r"\p{Greek}", table)
     Traceback (most recent call last):
     bpe_ref.errors.PatternError: pattern '\\p{Greek}' cannot be used: at 0, table unicode-16.0 ...
     """
-    reader = _Reader(pattern, tables)
-    node = reader.alternation(frozenset())
-    if reader.at < len(pattern):
-        raise reader.error("a group closes that was never opened")
-    if node.may_be_empty:
-        reader.at = 0
-        raise reader.error("it may match the empty text, where the engine panics")
-    return node.parts
+    return _Reader(pattern, tables, decode=decode).whole()
+
+
+def to_oniguruma(pattern: str) -> str:
+    r"""Return a pattern with tiktoken's tables in Oniguruma's dialect.
+
+    Raises `PatternError`, with the place, for what Oniguruma lacks, and as `read` does.
+
+    >>> to_oniguruma(r"\p{N}{1,3}+|\s++$|[\r\n]")
+    '(?>\\p{N}{1,3})|\\s++\\z|[\\r\\n]'
+    >>> to_oniguruma("a(?i)b")
+    Traceback (most recent call last):
+    bpe_ref.errors.PatternError: the pattern has '(?i)b' at 1, which Oniguruma...
+    """
+    reader = _Reader(pattern, TABLES["unicode-16.0"], decode=False)
+    reader.whole()
+    lacked = [] if reader.lacked is None else [reader.lacked]
+    lower = pattern.lower()
+    if "(?i" in pattern:
+        lacked = [lower.index(pair) for pair in _FOLDED_PAIRS if pair in lower] or lacked
+    if lacked:
+        raise PatternError(
+            f"the pattern has {pattern[lacked[0] : lacked[0] + 12]!r} at {lacked[0]}, "
+            "which Oniguruma does not have in this meaning"
+        )
+    return "".join(reader.written)
+
+
+def asks_for_words(pattern: str) -> bool:
+    r"""Return whether a pattern uses `\w` or `\b`, the only classes about which engines differ.
+
+    >>> asks_for_words(r"\b\p{L}+"), asks_for_words(r"\\w")
+    (True, False)
+    """
+    return _WORD.search(pattern) is not None
 
 
 class _Reader(Cursor):
-    """The pattern, how far it has been read, and the tables that name its sets."""
+    """The pattern, how far it has been read, and the tables that name its sets.
 
-    def __init__(self, pattern: str, tables: UnicodeTables) -> None:
+    Attributes:
+        written: what was read so far, in Oniguruma's dialect.
+        lacked: the first place with something that Oniguruma lacks.
+
+    """
+
+    def __init__(self, pattern: str, tables: UnicodeTables, *, decode: bool) -> None:
         super().__init__(pattern)
         self.tables = tables
+        self.decode = decode
         self.depth = 0
-        self.classes: dict[tuple[str, frozenset[str]], CodePointSet] = {}
+        self.classes: dict[tuple[str, frozenset[str]], CodePoints] = {}
         self.oniguruma = tables.name == "unicode-16.0-oniguruma"
+        self.written: list[str] = []
+        self.lacked: int | None = None
 
-    def alternation(self, flags: frozenset[str]) -> _Node:
+    def whole(self) -> Node:
+        """Read the whole pattern."""
+        found = self.alternation(frozenset())
+        if self.at < len(self.pattern):
+            raise self.error("a group closes that was never opened")
+        if found.may_be_empty:
+            raise self.error("it may match the empty text, where the engine panics", 0)
+        if self.pattern.startswith("(?i)"):
+            self.written.append(")")
+        return found.node
+
+    def alternation(self, flags: frozenset[str]) -> _Read:
         """Read up to the end of the group."""
-        branches: list[list[_Node]] = [[]]
+        branches: list[list[_Read]] = [[]]
         while self.peek() not in {"", ")"}:
             if self.accept("|"):
+                self.written.append("|")
                 branches.append([])
-            elif (changed := self.flags(flags)) is not None:
+            elif (changed := self.switch(flags)) is not None:
                 flags = changed  # for the rest of this group, its other branches included
             else:
                 branches[-1].append(self.quantified(flags))
-        parts: list[Part] = []
-        for branch in branches:
-            parts += ["|"] if parts or branch is not branches[0] else []
-            parts += chain.from_iterable(node.parts for node in branch)
-        copies = sum(node.copies for branch in branches for node in branch)
-        may_be_empty = any(all(n.may_be_empty for n in branch) for branch in branches)
-        return _Node(tuple(parts), may_be_empty, copies=copies)
+        nodes = [_in_order([each.node for each in branch]) for branch in branches]
+        copies = sum(each.copies for branch in branches for each in branch)
+        may_be_empty = any(all(each.may_be_empty for each in branch) for branch in branches)
+        return _Read(
+            nodes[0] if len(nodes) == 1 else Choice(tuple(nodes)), may_be_empty, copies=copies
+        )
 
     def deeper(self) -> None:
         """Count a group or class that opens. Raises `PatternError` if it is nested too deeply."""
@@ -144,7 +198,11 @@ class _Reader(Cursor):
         if self.depth > MOST_NESTED:
             raise self.error(f"groups and classes may be nested at most {MOST_NESTED} deep")
 
-    def flags(self, flags: frozenset[str]) -> frozenset[str] | None:
+    def lack(self, at: int) -> None:
+        """Note that Oniguruma lacks what is at a place."""
+        self.lacked = at if self.lacked is None else self.lacked
+
+    def switch(self, flags: frozenset[str]) -> frozenset[str] | None:
         """Read `(?i)` and return the flags then in force, or None if something else comes."""
         match = _FLAGS.match(self.pattern, self.at)
         if match is None or match[3] == ":":
@@ -152,6 +210,10 @@ class _Reader(Cursor):
         if self.oniguruma:
             raise self.error("flags without a group reach over branches in Oniguruma")
         changed = self.changed_flags(flags, match)
+        if self.at == 0 and match[0] == "(?i)":
+            self.written.append("(?i:")
+        else:
+            self.lack(self.at)
         self.at = match.end()
         return changed
 
@@ -164,77 +226,102 @@ class _Reader(Cursor):
             raise self.error(f"the flag {min(unknown)!r} is not one of i, m and s")
         return (flags | on) - off
 
-    def quantified(self, flags: frozenset[str]) -> _Node:
+    def quantified(self, flags: frozenset[str]) -> _Read:
         """Read one atom and the quantifier behind it, if any."""
-        node = self.atom(flags)
+        begin = len(self.written)
+        atom = self.atom(flags)
         match = _QUANTIFIER.match(self.pattern, self.at)
         if match is None:
-            return node
-        if not node.repeatable:
+            return atom
+        if not atom.repeatable:
             raise self.error("there is nothing to repeat")
-        sign, least, comma, most, mode = match.groups("")
-        copies = node.copies
-        if sign:
-            may_skip = sign in "*?"
-            once = sign == "?"
-        else:
-            if max(len(least), len(most)) > _MOST_DIGITS:
-                raise self.error(f"a quantifier may say at most {MOST_REPEATS}")
-            fewest = int(least or "0")
-            largest = int(most) if most else None if comma else fewest
-            times = max(1, fewest, largest or 0)
-            copies *= times
-            if times > 1 and copies > MOST_REPEATS:
-                raise self.error(f"quantifiers may say at most {MOST_REPEATS} together")
-            if largest is not None and largest < fewest:
-                raise self.error("the quantifier's bounds must be in order")
-            if mode and self.oniguruma:  # + repeats there, and ? makes {2} optional
-                raise self.error(f"{mode!r} after braces has another meaning in Oniguruma")
-            may_skip = fewest == 0
-            once = largest is not None and largest <= 1
-            sign = f"{{{fewest}{comma}{most}}}"
-        if node.may_be_empty and not once:
+        fewest, largest = self.bounds(match)
+        times = max(1, fewest, largest or 0)
+        copies = atom.copies * times
+        if times > 1 and copies > MOST_REPEATS:
+            raise self.error(f"quantifiers may say at most {MOST_REPEATS} together")
+        if atom.may_be_empty and (largest is None or largest > 1):
             raise self.error("what is repeated may be empty")
         self.at = match.end()
         if _QUANTIFIER.match(self.pattern, self.at):
             raise self.error("a quantifier follows a quantifier")
-        return _Node((*node.parts, sign + mode), node.may_be_empty or may_skip, copies=copies)
+        self.write_quantifier(match, begin)
+        repeat = Repeat(atom.node, fewest, largest, greedy=match[5] != "?")
+        node = Atomic(repeat) if match[5] == "+" else repeat
+        return _Read(node, atom.may_be_empty or fewest == 0, copies=copies)
 
-    def atom(self, flags: frozenset[str]) -> _Node:
+    def bounds(self, match: re.Match[str]) -> tuple[int, int | None]:
+        """Return how often at least and at most a quantifier repeats; None: no bound."""
+        sign, least, comma, most, mode = match.groups("")
+        if sign:
+            return int(sign == "+"), 1 if sign == "?" else None
+        if max(len(least), len(most)) > _MOST_DIGITS:
+            raise self.error(f"a quantifier may say at most {MOST_REPEATS}")
+        fewest = int(least or "0")
+        largest = int(most) if most else None if comma else fewest
+        if largest is not None and largest < fewest:
+            raise self.error("the quantifier's bounds must be in order")
+        if mode and self.oniguruma:  # + repeats there, and ? makes {2} optional
+            raise self.error(f"{mode!r} after braces has another meaning in Oniguruma")
+        return fewest, largest
+
+    def write_quantifier(self, match: re.Match[str], begin: int) -> None:
+        """Write a quantifier in Oniguruma's dialect, behind the atom written from `begin` on."""
+        sign, least, comma, most, mode = match.groups("")
+        bounds = f"{{{least or '0'}{comma}{most}}}"
+        if sign:
+            self.written.append(sign + mode)
+        elif mode == "+":
+            self.written[begin:] = ["(?>", *self.written[begin:], bounds, ")"]
+        else:
+            self.written.append(bounds + (mode if comma else ""))
+
+    def atom(self, flags: frozenset[str]) -> _Read:
         """Read what a quantifier may follow, or an assertion."""
         if _QUANTIFIER.match(self.pattern, self.at):
             raise self.error("there is nothing to repeat")
-        character = self.take()
-        if character == "(":
-            self.at -= 1
+        if self.peek() == "(":
             return self.group(flags)
+        character = self.take()
         if character in "^$":
-            if character == "^" and self.oniguruma:
-                raise self.error("a caret has another meaning in Oniguruma")
-            return _line_end(character) if "m" in flags or self.oniguruma else _TEXT_ENDS[character]
+            return self.end(flags, is_start=character == "^")
         if self.oniguruma and "i" in flags and self.folds_into_one():
             raise self.error("Oniguruma folds these two letters into one")
-        if character == "\\" and (node := self.escaped_assertion()) is not None:
-            return node
+        if character == "\\" and (assertion := self.escaped_assertion()) is not None:
+            return assertion
         match character:
             case "[":
-                members: CodePointSet = self.bracket(flags)
+                members = self.bracket(flags)
             case ".":
-                members = _everything if "s" in flags else _no_newline
+                self.written.append(".")
+                members = EVERY_CODE_POINT if "s" in flags else _NO_NEWLINE
             case "\\":
                 members = self.literal(self.escape(flags), flags)
             case _:
-                members = self.literal(ord(character), flags)
-        return _Node((members,), may_be_empty=False)
+                self.written.append(_SPELLED.get(character, character))
+                members = self.literal(character, flags)
+        return _Read(One(members), may_be_empty=False)
 
-    def literal(self, item: int | CodePointSet, flags: frozenset[str]) -> CodePointSet:
+    def end(self, flags: frozenset[str], *, is_start: bool) -> _Read:
+        """Return what `^` or `$` is."""
+        if is_start and self.oniguruma:
+            raise self.error("a caret has another meaning in Oniguruma")
+        self.written.append(r"\A" if is_start else r"\z")
+        of_lines = "m" in flags or self.oniguruma
+        if not is_start:
+            return _assertion(Place("$" if of_lines else "z"))
+        if not of_lines:
+            return _assertion(Place("A"))
+        return _assertion(Look(One(_NO_NEWLINE), behind=True, negative=True))
+
+    def literal(self, item: str | CodePoints, flags: frozenset[str]) -> CodePoints:
         """Return the set that an atom stands for; a letter beyond ASCII counts as a class."""
         members = self.as_set(item, flags)
-        if not isinstance(item, int) or item <= _LAST_ASCII:
+        if not isinstance(item, str) or item.isascii():
             return members
-        return self.class_of(chr(item), flags, members)
+        return self.class_of(item, flags, members)
 
-    def class_of(self, source: str, flags: frozenset[str], members: CodePointSet) -> CodePointSet:
+    def class_of(self, source: str, flags: frozenset[str], members: CodePoints) -> CodePoints:
         """Return the first of equal classes. Raises `PatternError` if there are too many."""
         known = self.classes.setdefault((source, flags), members)
         if len(self.classes) > MOST_SETS:
@@ -243,18 +330,19 @@ class _Reader(Cursor):
 
     def folds_into_one(self) -> bool:
         """Return whether the last letter and the next one fold like one, as ss and U+00DF do."""
-        two = self.pattern[self.at - 1 : self.at + 1].lower()
-        return two in {"ss", "st", "ff", "fi", "fl"}
+        return self.pattern[self.at - 1 : self.at + 1].lower() in _FOLDED_PAIRS
 
-    def group(self, flags: frozenset[str]) -> _Node:
+    def group(self, flags: frozenset[str]) -> _Read:
         """Read a group, its brackets included. Nothing is captured."""
+        start, kind = self.at, ""
         if match := self.accept_match(_FLAGS):
             flags = self.changed_flags(flags, match)
-            opening = "(?:"
+            if match[0] not in {"(?:", "(?i:", "(?-i:"}:
+                self.lack(start)
+            self.written.append(match[0])
         elif match := self.accept_match(_GROUP):
-            opening = "(" + match[1] if match[1] and match[1][-1] in ":>=!" else "(?:"
-            if match[1].endswith(">") and match[1] != "?>":
-                opening = "(?:"  # a name, which nothing can refer to
+            kind = match[1] if match[1][-1:] in {"=", "!"} or match[1] == "?>" else ""
+            self.written.append(f"({kind}" if kind else "(?:")  # nothing refers to a name
         else:
             raise self.error("this kind of group is not known")
         self.deeper()
@@ -262,107 +350,118 @@ class _Reader(Cursor):
         self.depth -= 1
         if not self.accept(")"):
             raise self.error("a group is never closed")
-        parts = (opening, *inner.parts, ")")
-        if opening[-1] in "=!":
-            return _Node(parts, may_be_empty=True, repeatable=False, copies=inner.copies)
-        return _Node(parts, inner.may_be_empty, copies=inner.copies)
+        self.written.append(")")
+        if kind == "?>":
+            return inner._replace(node=Atomic(inner.node))
+        if kind:
+            look = Look(inner.node, behind="<" in kind, negative=kind[-1] == "!")
+            return _assertion(look, copies=inner.copies)
+        return inner
 
-    def escaped_assertion(self) -> _Node | None:
+    def escaped_assertion(self) -> _Read | None:
         r"""Read the rest of `\A`, `\z`, `\b` or `\B`, if one of them comes."""
-        if self.accept("A"):
-            return _assertion(r"\A")
-        if self.accept("z"):
-            return _assertion(r"\Z")  # Python's name for the end of the text
-        for letter, then, otherwise in (("b", "(?!", "(?="), ("B", "(?=", "(?!")):
-            if not self.pattern.startswith(letter + "{", self.at) and self.accept(letter):
-                self.count_boundary()
-                word = self.property_set("word")
-                before, after = ("(?:(?<=", word, ")", then, word, ")"), ("|(?<!", word, ")")
-                return _assertion(*before, *after, otherwise, word, "))")
-        return None
+        letter = self.peek()
+        if letter not in {"A", "z", "b", "B"} or self.peek(2) in {"b{", "B{"}:
+            return None
+        self.at += 1
+        if letter in "bB":
+            self.count_boundary()
+            self.property_set("word")
+        self.written.append("\\" + letter)
+        return _assertion(Place(letter))
 
-    def escape(self, flags: frozenset[str]) -> int | CodePointSet:
-        """Read what follows a backslash: a code point, or a set of them."""
+    def escape(self, flags: frozenset[str]) -> str | CodePoints:
+        """Read what follows a backslash: a character, or a set of them."""
         start = self.at - 1
-        if match := self.accept_match(_PROPERTY):
+        if match := _PROPERTY.match(self.pattern, self.at):
             letter, caret, name = match.groups()
-            self.at = start
             if name == "word":
-                raise self.error(f"table {self.tables.name} has no property {name!r}")
-            members = self.property_set(name)
+                raise self.error(f"table {self.tables.name} has no property {name!r}", start)
+            negated = (letter == "P") != (caret == "^")
+            members = self.property_set(name, negated=negated, at=start)
             if "i" in flags:  # the shorthands are exempt from folding, properties are not
-                raise self.error("case beyond ASCII cannot be folded")
+                raise self.error("case beyond ASCII cannot be folded", start)
             self.at = match.end()
-            return _complement(members) if (letter == "P") != (caret == "^") else members
+            self.written.append("\\" + match[0])
+            return members
         if match := self.accept_match(_HEXADECIMAL):
-            value = int(next(filter(None, match.groups())), 16)
+            digits = next(filter(None, match.groups()))
+            value = int(digits, 16)
             if self.oniguruma and match[1] and value > _LAST_ASCII:
                 raise self.error("this escape is a byte in Oniguruma, and no code point")
             if value >= CODE_POINT_COUNT or value in _SURROGATES:
                 raise self.error("an escape must name a Unicode scalar value")
-            return value
+            self.written.append(rf"\x{{{digits}}}")
+            return chr(value)
         character = self.take()
-        if character in _CONTROL:
-            return _CONTROL[character]
-        if character.lower() in _SHORTHANDS:
-            members = self.property_set(_SHORTHANDS[character.lower()])
-            return _complement(members) if character.isupper() else members
+        if character in _CONTROL or character.lower() in _SHORTHANDS:
+            self.written.append("\\" + character)
+            if character in _CONTROL:
+                return chr(_CONTROL[character])
+            name = _SHORTHANDS[character.lower()]
+            return self.property_set(name, negated=character.isupper())
         # A backslash takes the meaning from a mark; but `\<` and `\>` have one of their own.
-        if ord(character) <= _LAST_ASCII and not character.isalnum() and character not in "<>":
-            return ord(character)
-        self.at = start
-        raise self.error(f"there is no escape for {character!r}")
+        if character.isascii() and not character.isalnum() and character not in "<>":
+            self.written.append(rf"\x{{{ord(character):x}}}")
+            return character
+        raise self.error(f"there is no escape for {character!r}", start)
 
-    def property_set(self, name: str) -> CodePointSet:
-        """Return the set of a property of the table."""
+    def property_set(
+        self, name: str, *, negated: bool = False, at: int | None = None
+    ) -> CodePoints:
+        """Return the set of a property of the table, or what is outside of it."""
         if name not in self.tables.properties:
-            raise self.error(f"table {self.tables.name} has no property {name!r}")
-        return _property(name)
+            raise self.error(f"table {self.tables.name} has no property {name!r}", at)
+        members = self.tables.code_points(name) if self.decode else 0
+        return self.one_of(EVERY_CODE_POINT ^ members) if negated else members
 
-    def as_set(
-        self, item: int | CodePointSet, flags: frozenset[str], last: int | None = None
-    ) -> CodePointSet:
+    def as_set(self, item: str | CodePoints, flags: frozenset[str], last: str = "") -> CodePoints:
         """Return the set that `item`, or the range from `item` to `last`, stands for."""
-        if not isinstance(item, int):
+        if not isinstance(item, str):
             return item
-        last = item if last is None else last
-        members = code_point_range(item, last)
+        last = last or item
+        members = code_point_range(ord(item), ord(last))
         if "i" in flags:
-            if last > _LAST_ASCII:
+            if not last.isascii():
                 raise self.error("case beyond ASCII cannot be folded")
-            for character in map(chr, range(item, last + 1)):
+            for character in map(chr, range(ord(item), ord(last) + 1)):
                 members |= 1 << ord(character.swapcase())
                 if beyond := _FOLDS_BEYOND_ASCII.get(character.lower()):
                     members |= 1 << beyond
-        return lambda _: members
+        return members
 
-    def bracket(self, flags: frozenset[str]) -> CodePointSet:
+    def bracket(self, flags: frozenset[str]) -> CodePoints:
         """Read a class in brackets; the opening one has been read."""
         self.deeper()
         start = self.at
         negated = self.accept("^")
+        self.written.append("[^" if negated else "[")
         first = self.at
-        result: CodePointSet = _nothing
-        operand: list[CodePointSet] = []
+        result: CodePoints = 0
+        operand: list[CodePoints] = []
         operator: Callable[[CodePoints, CodePoints], CodePoints] = int.__or__
         operators = 0
         while self.at == first or not self.accept("]"):
             sign = self.peek(2)
+            if sign in _LACKED_OPERATORS or sign.startswith("]"):
+                self.lack(self.at)
             if sign in _SET_OPERATORS and self.at > first:
                 operators += 1
                 if operators > MOST_NESTED:
                     raise self.error(f"a class may have at most {MOST_NESTED} operators")
-                result = _combine(operator, result, _union(operand))
+                result = operator(result, reduce(int.__or__, operand, 0))
                 operator, operand = _SET_OPERATORS[sign], []
                 self.at += 2
+                self.written.append(sign)
             else:
                 operand.append(self.bracket_item(flags, first))
-        result = _combine(operator, result, _union(operand))
+        self.written.append("]")
+        result = operator(result, reduce(int.__or__, operand, 0))
         self.depth -= 1
-        members = _complement(result) if negated else result
+        members = EVERY_CODE_POINT ^ result if negated else result
         return self.class_of(self.pattern[start : self.at], flags, members)
 
-    def bracket_item(self, flags: frozenset[str], first: int) -> CodePointSet:
+    def bracket_item(self, flags: frozenset[str], first: int) -> CodePoints:
         """Read one member of a class in brackets, or a range of them."""
         start = self.at
         item = self.bracket_atom(flags)
@@ -373,12 +472,13 @@ class _Reader(Cursor):
         if not ahead.startswith("-") or ahead in {"-]", "--"}:
             return self.as_set(item, flags)
         self.at += 1
+        self.written.append("-")
         last = self.bracket_atom(flags)
-        if not isinstance(item, int) or not isinstance(last, int) or last < item:
+        if not isinstance(item, str) or not isinstance(last, str) or last < item:
             raise self.error("a range must go from one character to a later one")
         return self.as_set(item, flags, last)
 
-    def bracket_atom(self, flags: frozenset[str]) -> int | CodePointSet:
+    def bracket_atom(self, flags: frozenset[str]) -> str | CodePoints:
         """Read one character, escape or inner class of a class in brackets."""
         if self.pattern.startswith("[:", self.at):
             raise self.error("POSIX brackets mean different sets in different engines")
@@ -387,48 +487,15 @@ class _Reader(Cursor):
         character = self.take()
         if character == "[":
             return self.bracket(flags)
-        return self.escape(flags) if character == "\\" else ord(character)
+        if character == "\\":
+            return self.escape(flags)
+        self.written.append(character)
+        return character
 
 
-def _assertion(*parts: Part) -> _Node:
-    return _Node(parts, may_be_empty=True, repeatable=False)
+def _assertion(node: Node, copies: int = 1) -> _Read:
+    return _Read(node, may_be_empty=True, repeatable=False, copies=copies)
 
 
-_TEXT_ENDS = {"^": _assertion(r"\A"), "$": _assertion(r"\Z")}  # Python's names for them
-
-
-def _line_end(character: str) -> _Node:
-    return _assertion("(?<!" if character == "^" else "(?!", _no_newline, ")")
-
-
-@cache
-def _property(name: str) -> CodePointSet:
-    return lambda tables: tables.code_points(name)
-
-
-def _nothing(_: UnicodeTables) -> CodePoints:
-    return 0
-
-
-def _everything(_: UnicodeTables) -> CodePoints:
-    return EVERY_CODE_POINT
-
-
-def _no_newline(_: UnicodeTables) -> CodePoints:
-    return EVERY_CODE_POINT ^ (1 << ord("\n"))
-
-
-def _complement(members: CodePointSet) -> CodePointSet:
-    return lambda tables: EVERY_CODE_POINT ^ members(tables)
-
-
-def _union(sets: Sequence[CodePointSet]) -> CodePointSet:
-    return lambda tables: reduce(int.__or__, (members(tables) for members in sets), 0)
-
-
-def _combine(
-    operator: Callable[[CodePoints, CodePoints], CodePoints],
-    left: CodePointSet,
-    right: CodePointSet,
-) -> CodePointSet:
-    return lambda tables: operator(left(tables), right(tables))
+def _in_order(nodes: list[Node]) -> Node:
+    return nodes[0] if len(nodes) == 1 else Sequence(tuple(nodes))

@@ -6,14 +6,15 @@ Definition: the pieces are the matches, in order; text that no match covers is d
 Source: openai/tiktoken 0.14.0, src/lib.rs.
 """
 
-import re
 from dataclasses import dataclass
-from functools import cached_property
+from typing import TYPE_CHECKING
 
 from bpe_ref.aligned_text import AlignedText
 from bpe_ref.components import Meeting
-from bpe_ref.errors import PatternError
 from bpe_ref.patterns.pretokenizer import Pretokenizer
+
+if TYPE_CHECKING:  # loaded when they are needed
+    from bpe_ref.patterns.borders import PatternBorders
 
 
 @dataclass(frozen=True)
@@ -33,24 +34,15 @@ class Pattern(Pretokenizer):
     def cut_text(self, text: str, at_start: bool = True) -> list[str]:
         return self.pieces(text)
 
-    @cached_property
-    def in_oniguruma(self) -> str | None:
-        """The pattern in Oniguruma's dialect, if there it means the same; else None."""
-        from bpe_ref.patterns.to_oniguruma import to_oniguruma
+    @property
+    def borders(self) -> "PatternBorders | None":
+        """The borders of the pattern; None if nothing is known."""
+        from bpe_ref.patterns.borders import borders_of_pinned
 
-        if re.search(r"\\[wWbB]", self.pattern):
-            return None  # Oniguruma has its own letters of words
-        if self.tables == "unicode-16.0-oniguruma":
-            return self.pattern
-        try:
-            return to_oniguruma(self.pattern)
-        except PatternError:
-            return None
+        return borders_of_pinned(self.pattern, self.tables)
 
     def meeting(self, left: str, right: str) -> Meeting | None:
-        from bpe_ref.patterns.borders import borders_of
-
-        borders = None if self.in_oniguruma is None else borders_of(self.in_oniguruma)
+        borders = self.borders
         if borders is None:
             return None
         alone = not borders.looks_back

@@ -35,7 +35,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from bpe_ref import TextRules, Vocabulary
 from bpe_ref.errors import PatternError
-from bpe_ref.patterns.to_oniguruma import asks_for_words, to_oniguruma
+from bpe_ref.patterns.rust import asks_for_words, to_oniguruma
 from bpe_ref.vocabulary.byte_alphabet import BYTE_OF_LETTER, to_letters
 from bpe_ref.vocabulary.merges import ByPair
 from tokenref.answers import Answer, Ok, Refused, Unsupported

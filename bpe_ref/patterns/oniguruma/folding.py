@@ -22,7 +22,7 @@ from functools import cache, lru_cache
 
 from bpe_ref.data import table
 from bpe_ref.patterns.cursor import MOST_SETS
-from bpe_ref.patterns.oniguruma.nodes import (
+from bpe_ref.patterns.nodes import (
     Atomic,
     Capture,
     Choice,

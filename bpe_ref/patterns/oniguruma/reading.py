@@ -1,7 +1,7 @@
 r"""Read a pattern in Oniguruma's own syntax.
 
 Source: https://github.com/kkos/oniguruma, doc/RE and src/regparse.c (`prs_exp`,
-`onig_reduce_nested_quantifier`), and tokenizers 0.23.3 as executed.
+`onig_reduce_nested_quantifier`), src/regcomp.c, and tokenizers 0.23.3 as executed.
 
 Definition
     doc/RE of Oniguruma, for the syntax that the `onig` crate takes by default: Oniguruma's own,
@@ -29,19 +29,25 @@ Where the definition differs from the words
 What is refused although Oniguruma takes it
     `\X`, `\y`, `\Y`, `\g<...>`, `(?~...)`, `(?(...)...)`, call-outs, the options W, D, S, P, y,
     C, I and L, `\k` with a level or a relative number, a back reference where case does not
-    count, what `may_look` forbids in look-behind, a group without a name beside one with a name
+    count, what `_may_look` forbids in look-behind, a group without a name beside one with a name
     if it holds a quantifier or ignores case, and what `characters.py` names.
+    The engine hides from look-behind what follows the place, if its width is not fixed; it
+    refuses `$` and most looks there, sometimes. So look-behind is taken only where all of that
+    makes no difference: sets, sequences, choices, repetitions, captures and `^ \A \b \B`; if it is
+    negative, without captures; and not a sequence that may be empty, such as `a?b*`, which the
+    engine refuses with "undefined error code".
     Patterns of more than 10,000 characters, nesting deeper than 50, more than 300 word boundaries.
 """
 
 import re
 from dataclasses import replace
+from functools import lru_cache
 from typing import TypeAlias
 
-from bpe_ref.patterns.cursor import MOST_NESTED, MOST_REPEATS, Cursor
-from bpe_ref.patterns.oniguruma.characters import read_bracket, read_escape
-from bpe_ref.patterns.oniguruma.folding import fold_bracket
-from bpe_ref.patterns.oniguruma.nodes import (
+from bpe_ref.errors import PatternError
+from bpe_ref.patterns.cursor import MOST_NESTED, MOST_REPEATS, MOST_SETS, Cursor
+from bpe_ref.patterns.expression import Expression
+from bpe_ref.patterns.nodes import (
     EMPTY,
     Again,
     Atomic,
@@ -56,14 +62,20 @@ from bpe_ref.patterns.oniguruma.nodes import (
     Scope,
     Sequence,
     Text,
+    children,
+    descendants,
+    has_boundary,
+    width,
 )
-from bpe_ref.patterns.oniguruma.translation import may_be_repeated, may_look
+from bpe_ref.patterns.oniguruma.characters import property_set, read_bracket, read_escape
+from bpe_ref.patterns.oniguruma.folding import fold, fold_bracket
 from bpe_ref.patterns.unicode_tables import EVERY_CODE_POINT
 
 Quantifier: TypeAlias = tuple[int, int | None, str]
 """How often at least, at most (None: no bound), and `?` if lazy, `+` if possessive, or nothing."""
 
 _MOST_DIGITS = 6
+_HIGHEST = 100
 
 _SIGN = re.compile(r"([*+?])([+?]?)")
 _BRACES = re.compile(r"\{(?:([0-9]+)(?:(,)([0-9]*))?|,([0-9]+))\}")
@@ -119,7 +131,7 @@ def repeated(  # noqa: PLR0911 -- one answer for each kind of replacement
 ) -> Node | None:
     """Return `body` under a quantifier other than `{1}`; None if the product is too large.
 
-    >>> from bpe_ref.patterns.oniguruma.nodes import EMPTY
+    >>> from bpe_ref.patterns.nodes import EMPTY
     >>> repeated(Repeat(EMPTY, 0, 1), 1, None, greedy=True) == Repeat(EMPTY, 0, None)
     True
     """
@@ -210,6 +222,29 @@ least=0, most=None, greedy=True)))
     return node
 
 
+@lru_cache(maxsize=64)
+def compile_oniguruma(source: str) -> Expression:
+    r"""Return the pattern, read.
+
+    Raises `PatternError` if it is malformed or cannot be matched exactly as Oniguruma does.
+
+    >>> try:
+    ...     compile_oniguruma(r"a\g<1>")
+    ... except PatternError as error:
+    ...     print(error)
+    pattern 'a\\g<1>' cannot be used: at 2, calling a group has no translation
+    """
+    node = read(source)
+    if _height(node) > _HIGHEST:
+        reason = f"groups and quantifiers may be nested at most {_HIGHEST} deep"
+    elif len(_letters(node)) > MOST_SETS:
+        reason = f"a pattern may have at most {MOST_SETS} different sets and letters beyond ASCII"
+    else:
+        words = property_set("word") if has_boundary(node) else None
+        return Expression(source, fold(node), words or 0)
+    raise PatternError(f"pattern {source[:200]!r} cannot be used: {reason}")
+
+
 def _choice(cursor: Cursor, options: frozenset[str], depth: int) -> Node:
     """Read branches up to the end of the group, which stays."""
     if depth > MOST_NESTED:
@@ -256,7 +291,7 @@ def _quantified(cursor: Cursor, options: frozenset[str], depth: int) -> Node:
     before: Node | None = None
     while (found := _quantifier(cursor, options)) is not None:
         least, most, mode = found
-        if not may_be_repeated(node):
+        if not _may_be_repeated(node):
             raise cursor.error("a place cannot be repeated")
         if (least, most) != (1, 1):
             if isinstance(node, Text) and len(node.text) > 1 and not is_group:
@@ -349,7 +384,7 @@ def _group(cursor: Cursor, options: frozenset[str], depth: int) -> tuple[Node, b
         return _plain_group(cursor, options, depth, start), False
     if match := cursor.accept_match(_LOOK):
         look = Look(_closed(cursor, options, depth, start), bool(match[1]), match[2] == "!")
-        if not may_look(look):
+        if not _may_look(look):
             raise cursor.error("this look-behind has no translation", start)
         return look, False
     if cursor.accept("?:"):
@@ -409,3 +444,54 @@ def _closed(cursor: Cursor, options: frozenset[str], depth: int, start: int) -> 
     if not cursor.accept(")"):
         raise cursor.error("a group is never closed", start)
     return body
+
+
+def _may_be_repeated(node: Node) -> bool:
+    """Return whether a quantifier may follow: not behind a place, nor a choice of places.
+
+    >>> _may_be_repeated(Place("A"))
+    False
+    """
+    match node:
+        case Place() | Look() | Keep():
+            return False
+        case Choice(branches):
+            return all(map(_may_be_repeated, branches))
+    return True
+
+
+def _may_look(look: Look) -> bool:
+    """Return whether we can say what this look means.
+
+    >>> _may_look(Look(Place("z"), behind=True, negative=False))
+    False
+    """
+    return not look.behind or _may_be_behind(look.body, negative=look.negative)
+
+
+def _may_be_behind(node: Node, *, negative: bool) -> bool:
+    match node:
+        case Atomic() | Look() | Keep() | Again():
+            return False
+        case Capture() if negative:
+            return False
+        case Sequence(items) if len(items) > 1 and width(node)[0] == 0 != width(node)[1]:
+            return False
+        case Place(name):
+            return name in "^AbB"
+    return all(_may_be_behind(child, negative=negative) for child in children(node))
+
+
+def _letters(node: Node) -> set[str]:
+    """Return all characters beyond ASCII of the texts in a node."""
+    texts = (item.text for item in descendants(node) if isinstance(item, Text))
+    return {c for text in texts if not text.isascii() for c in text if not c.isascii()}
+
+
+def _height(node: Node) -> int:
+    height = 0
+    layer: tuple[Node, ...] = (node,)
+    while layer and height <= _HIGHEST:
+        layer = tuple(child for item in layer for child in children(item))
+        height += 1
+    return height

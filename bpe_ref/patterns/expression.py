@@ -1,4 +1,4 @@
-r"""Find the matches of an Oniguruma pattern.
+r"""Find the matches of a pattern, once it is read: of tiktoken's dialect or of Oniguruma's.
 
 Definition
     The `find_iter` of the `onig` crate: search from the end of the last match on; an empty match
@@ -13,8 +13,10 @@ The fast way
 Limits
     Translations of more than 50,000 characters are left to the machine.
     `re` has no time limit, so it gets only patterns whose attempts are cheap, and texts without
-    long runs (`translation.cost`). `regex` gets SECONDS and SECONDS_PER_CHARACTER, the machine
-    STEPS and STEPS_PER_CHARACTER. What takes longer is a `PatternError`.
+    long runs (`translation.cost`). Patterns of tiktoken's dialect get texts with runs, too: the
+    published ones match as much of a run as they gave back, and so take linear time. `regex` gets
+    SECONDS and SECONDS_PER_CHARACTER, the machine STEPS and STEPS_PER_CHARACTER. What takes longer
+    is a `PatternError`.
     Where the engine differs: it gives up after ten million retries at one place, by a panic; and
     where a letter that every match needs is missing, it sees so at once, and we may not.
 
@@ -22,20 +24,14 @@ Source: https://github.com/rust-onig/rust-onig, onig/src/find.rs, and tokenizers
 """
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
-
-import regex
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 from bpe_ref.errors import PatternError
-from bpe_ref.patterns.cursor import MOST_REPEATS, MOST_SETS
-from bpe_ref.patterns.oniguruma.characters import property_set
-from bpe_ref.patterns.oniguruma.folding import fold
-from bpe_ref.patterns.oniguruma.machine import Machine, OutOfStepsError
-from bpe_ref.patterns.oniguruma.nodes import Node, One, Repeat, Text, children, width, with_sets
-from bpe_ref.patterns.oniguruma.reading import read
-from bpe_ref.patterns.oniguruma.translation import Cost, cost, translate
+from bpe_ref.patterns.cursor import MOST_REPEATS
+from bpe_ref.patterns.machine import Machine, OutOfStepsError
+from bpe_ref.patterns.nodes import Node, Repeat, children, sets_in, width, with_sets
 from bpe_ref.patterns.stand_ins import (
     Alphabet,
     BasicAlphabet,
@@ -44,7 +40,11 @@ from bpe_ref.patterns.stand_ins import (
     compile_with_re,
     set_source,
 )
+from bpe_ref.patterns.translation import Cost, cost, translate
 from bpe_ref.patterns.unicode_tables import CodePoints
+
+if TYPE_CHECKING:  # loaded when it is needed: `re` is enough for most patterns
+    import regex
 
 SECONDS = 2.0
 SECONDS_PER_CHARACTER = 1e-5
@@ -52,21 +52,27 @@ STEPS = 2_000_000
 STEPS_PER_CHARACTER = 40
 _SHORT_TEXT = 2_000
 _SHORT_RUN = 256
-_HIGHEST = 100
 _LONGEST_SOURCE = 50_000
+_ASCII = (1 << 128) - 1
+_MOST_BASIC_SETS = 100
 
 
 @dataclass(frozen=True)
-class Oniguruma:
-    r"""A pattern in Oniguruma's syntax, ready to search.
+class Expression:
+    r"""A pattern that was read, ready to search.
 
-    >>> compile_oniguruma(r"\p{Lu}+").spans("ÀB c D")
-    [(0, 2), (5, 6)]
+    >>> from bpe_ref.patterns.nodes import One
+    >>> Expression("a+", Repeat(One(1 << 0x61), 1, None), words=0).spans("aab a")
+    [(0, 2), (4, 5)]
     """
 
     source: str
     node: Node = field(repr=False, compare=False)
     words: CodePoints = field(repr=False, compare=False)
+    r"""The set between which and other characters `\b` is."""
+
+    runs_matter: bool = field(default=True, repr=False, compare=False)
+    """Whether `re` gets only texts without long runs."""
 
     def spans(self, text: str) -> list[tuple[int, int]]:
         """Return start and end of each match, in characters.
@@ -76,7 +82,7 @@ class Oniguruma:
         if self._translation is None:
             return self.spans_by_definition(text)
         standing = self._alphabet.standing(text)
-        if self._fast is not None and self._is_safe(standing):
+        if self._fast is not None and not self._has_long_run(standing):
             if self._finds_no_empty:
                 return [match.span() for match in self._fast.finditer(standing)]
             return _one_by_one(self._fast, standing)
@@ -93,14 +99,20 @@ class Oniguruma:
 
         None if only `spans` can find them.
 
-        >>> compile_oniguruma("b+").texts("abbc", between=True)
+        >>> from bpe_ref.patterns.nodes import One
+        >>> expression = Expression("b+", Repeat(One(1 << 0x62), 1, None), words=0)
+        >>> expression.texts("abbc", between=True)
         ['a', 'bb', 'c']
         """
-        standing = self._alphabet.standing(text)
-        if self._fast is None or not self._finds_no_empty or not self._is_safe(standing):
+        if self._fast is None or not self._finds_no_empty:
             return None
-        pieces = self._fast.split(standing) if between else self._fast.findall(standing)
-        pieces = [piece for piece in pieces if piece]
+        standing = self._alphabet.standing(text)
+        if self.runs_matter and self._has_long_run(standing):
+            return None
+        if between:
+            pieces = [piece for piece in self._splitting.split(standing) if piece]
+        else:
+            pieces = self._fast.findall(standing)
         return pieces if standing is text else self._alphabet.restored(pieces, text)
 
     def spans_by_definition(self, text: str) -> list[tuple[int, int]]:
@@ -117,20 +129,18 @@ class Oniguruma:
             raise self._too_long(len(text)) from None
         return spans
 
-    def _is_safe(self, standing: str) -> bool:
-        """Return whether `re` is sure to end soon."""
-        if not self._cost.is_cheap():
+    def _has_long_run(self, standing: str) -> bool:
+        """Return whether `re` may take long, because a repetition may take many characters."""
+        if not self.runs_matter or len(standing) <= _SHORT_TEXT:
             return False
-        if len(standing) <= _SHORT_TEXT or not self._cost.sets:
-            return True
         # A run of 2 n characters holds every n-th place twice: look there first.
         sampled = standing[::_SHORT_RUN]
         for pair, run in self._runs:
             for match in pair.finditer(sampled):
                 start = match.start() * _SHORT_RUN
                 if run.fullmatch(standing, start, start + _SHORT_RUN):
-                    return False
-        return True
+                    return True
+        return False
 
     def _too_long(self, length: int) -> PatternError:
         shown = self.source if len(self.source) <= 200 else self.source[:200] + "..."
@@ -145,14 +155,16 @@ class Oniguruma:
 
     @cached_property
     def _alphabet(self) -> Alphabet | BasicAlphabet:
-        sets = {id(members): members for members in _sets(self.node)}
-        distinct = {*sets.values(), self.words}
-        return basic_alphabet_of(distinct) or alphabet_of(distinct)
+        every = [*sets_in(self.node), self.words]
+        distinct = {*{id(members): members for members in every}.values()}
+        # `re` takes some milliseconds to compile a set of characters far apart.
+        many = sum(members > _ASCII for members in every) > _MOST_BASIC_SETS
+        return (None if many else basic_alphabet_of(distinct)) or alphabet_of(distinct)
 
     @cached_property
     def _narrow(self) -> Node:
         """The pattern over stand-ins."""
-        sets = {id(members): members for members in _sets(self.node)}
+        sets = {id(members): members for members in sets_in(self.node)}
         narrowed = {key: self._alphabet.narrowed(members) for key, members in sets.items()}
         return with_sets(self.node, lambda members: narrowed[id(members)])
 
@@ -173,11 +185,19 @@ class Oniguruma:
 
     @cached_property
     def _fast(self) -> re.Pattern[str] | None:
-        """The pattern as one group, so that splitting returns the matches too."""
-        return None if self._translation is None else compile_with_re(f"({self._translation})")
+        """The pattern for `re`; None if `re` cannot match it, or may take long for one attempt."""
+        is_cheap = self._translation is not None and self._cost.is_cheap()
+        return compile_with_re(self._translation or "") if is_cheap else None
+
+    @cached_property
+    def _splitting(self) -> re.Pattern[str]:
+        """The same as a group, so that splitting returns the matches too."""
+        return re.compile(f"({self._translation})")
 
     @cached_property
     def _limited(self) -> "regex.Pattern[str]":
+        import regex
+
         return regex.compile(self._translation or "")
 
     @cached_property
@@ -186,28 +206,6 @@ class Oniguruma:
             (re.compile(f"{source}(?={source})"), re.compile(f"(?:{source})*+"))
             for source in map(set_source, self._cost.sets)
         ]
-
-
-@lru_cache(maxsize=64)
-def compile_oniguruma(source: str) -> Oniguruma:
-    r"""Return the pattern, read.
-
-    Raises `PatternError` if it is malformed or cannot be matched exactly as Oniguruma does.
-
-    >>> try:
-    ...     compile_oniguruma(r"a\g<1>")
-    ... except PatternError as error:
-    ...     print(error)
-    pattern 'a\\g<1>' cannot be used: at 2, calling a group has no translation
-    """
-    node = read(source)
-    if _height(node) > _HIGHEST:
-        reason = f"groups and quantifiers may be nested at most {_HIGHEST} deep"
-    elif len(_letters(node)) > MOST_SETS:
-        reason = f"a pattern may have at most {MOST_SETS} different sets and letters beyond ASCII"
-    else:
-        return Oniguruma(source, fold(node), property_set("word") or 0)
-    raise PatternError(f"pattern {source[:200]!r} cannot be used: {reason}")
 
 
 def _one_by_one(pattern: re.Pattern[str], standing: str) -> list[tuple[int, int]]:
@@ -227,39 +225,7 @@ def _after(spans: list[tuple[int, int]], found: tuple[int, int], at: int) -> int
     return end
 
 
-def _sets(node: Node) -> Iterator[CodePoints]:
-    """Yield each set in a node, equal ones again."""
-    for item in _descendants(node):
-        if isinstance(item, One):
-            yield item.members
-            for string in item.also:
-                yield from string
-
-
-def _letters(node: Node) -> set[str]:
-    """Return all characters beyond ASCII of the texts in a node."""
-    texts = (item.text for item in _descendants(node) if isinstance(item, Text))
-    return {c for text in texts if not text.isascii() for c in text if not c.isascii()}
-
-
-def _descendants(node: Node) -> Iterator[Node]:
-    waiting = [node]
-    while waiting:
-        item = waiting.pop()
-        yield item
-        waiting += children(item)
-
-
 def _copies(node: Node) -> int:
     """Return of how many nodes the pattern is made if every copy of a repetition is written."""
     inner = sum(map(_copies, children(node))) or 1
     return inner * max(1, node.least, node.most or 0) if isinstance(node, Repeat) else inner
-
-
-def _height(node: Node) -> int:
-    height = 0
-    layer: tuple[Node, ...] = (node,)
-    while layer and height <= _HIGHEST:
-        layer = tuple(child for item in layer for child in children(item))
-        height += 1
-    return height

@@ -1,7 +1,5 @@
 r"""Which patterns `re` and `regex` can match, and their translation for them.
 
-Source: https://github.com/kkos/oniguruma, src/regparse.c, src/regcomp.c, and tokenizers 0.23.3.
-
 Translation
     Source text that Python's `re` and `regex` read alike and that means exactly the same. There is
     one unless the pattern has one of these, which the machine must do: back references, `\G`, `\K`;
@@ -17,23 +15,14 @@ Costs
     knows no time limit, is safe where such runs are short: the whole search then takes linear time.
     A repeated group counts as such a repetition if it is of one width and matches in one way only,
     as in `(\d{3})+`.
-
-Restrictions: behind which nodes a quantifier may stand, and which nodes in look-behind
-    The engine hides from look-behind what follows the place, if its width is not fixed; it
-    refuses `$` and most looks there, sometimes. So look-behind is taken only where all of that
-    makes no difference: sets, sequences, choices, repetitions, captures and `^ \A \b \B`; if it is
-    negative, without captures; and not a sequence that may be empty, such as `a?b*`, which the
-    engine refuses with "undefined error code".
 """
 
 from dataclasses import dataclass
 
-from bpe_ref.patterns.oniguruma.nodes import (
-    Again,
+from bpe_ref.patterns.nodes import (
     Atomic,
     Capture,
     Choice,
-    Keep,
     Look,
     Node,
     One,
@@ -145,42 +134,6 @@ def _can_fail(node: Node) -> bool:
     return True
 
 
-def may_be_repeated(node: Node) -> bool:
-    """Return whether a quantifier may follow: not behind a place, nor a choice of places.
-
-    >>> may_be_repeated(Place("A"))
-    False
-    """
-    match node:
-        case Place() | Look() | Keep():
-            return False
-        case Choice(branches):
-            return all(map(may_be_repeated, branches))
-    return True
-
-
-def may_look(look: Look) -> bool:
-    """Return whether we can say what this look means.
-
-    >>> may_look(Look(Place("z"), behind=True, negative=False))
-    False
-    """
-    return not look.behind or _may_be_behind(look.body, negative=look.negative)
-
-
-def _may_be_behind(node: Node, *, negative: bool) -> bool:
-    match node:
-        case Atomic() | Look() | Keep() | Again():
-            return False
-        case Capture() if negative:
-            return False
-        case Sequence(items) if len(items) > 1 and width(node)[0] == 0 != width(node)[1]:
-            return False
-        case Place(name):
-            return name in "^AbB"
-    return all(_may_be_behind(child, negative=negative) for child in children(node))
-
-
 class _Untranslatable(Exception):  # noqa: N818 -- not an error
     """The pattern has something that only the machine can match."""
 
@@ -192,8 +145,9 @@ def translate(node: Node, words: CodePoints) -> str | None:
     'a+'
     >>> translate(Repeat(Repeat(One(1 << 0x61), 0, 1), 0, None), 0)
     """
+    branches = node.branches if isinstance(node, Choice) else (node,)
     try:
-        return _source(node, set_source(words))
+        return "|".join(_source(branch, set_source(words)) for branch in branches)
     except _Untranslatable:
         return None
 

@@ -28,7 +28,7 @@ from collections.abc import Iterator
 from itertools import chain, islice
 from typing import TypeAlias
 
-from bpe_ref.patterns.oniguruma.nodes import (
+from bpe_ref.patterns.nodes import (
     Again,
     Atomic,
     Capture,

@@ -3,7 +3,7 @@
 `Text` and `Scope` are gone after folding; the rest is what matches.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
@@ -166,6 +166,41 @@ def children(node: Node) -> "tuple[Node, ...]":
         case Repeat(body) | Scope(body) | Atomic(body) | Capture(_, body) | Look(body):
             return (body,)
     return ()
+
+
+def descendants(node: Node) -> Iterator[Node]:
+    """Yield a node and all nodes inside it, in the order of the pattern.
+
+    >>> list(descendants(Atomic(EMPTY))) == [Atomic(EMPTY), EMPTY]
+    True
+    """
+    waiting = [node]
+    while waiting:
+        item = waiting.pop()
+        yield item
+        waiting += reversed(children(item))
+
+
+def has_boundary(node: Node) -> bool:
+    r"""Return whether `\b` or `\B` is in a node.
+
+    >>> has_boundary(Atomic(Place("b")))
+    True
+    """
+    return any(isinstance(item, Place) and item.name in "bB" for item in descendants(node))
+
+
+def sets_in(node: Node) -> Iterator[CodePoints]:
+    """Yield each set in a node, equal ones again.
+
+    >>> list(sets_in(Sequence((One(1), One(2), One(1)))))
+    [1, 2, 1]
+    """
+    for item in descendants(node):
+        if isinstance(item, One):
+            yield item.members
+            for string in item.also:
+                yield from string
 
 
 def with_sets(node: Node, change: Callable[[CodePoints], CodePoints]) -> Node:
