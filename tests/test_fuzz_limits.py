@@ -22,6 +22,7 @@ from tokenref.fuzzing.campaign import (
     done_group,
     made_smaller,
     no_longer_failing,
+    open_engine,
     run_campaign,
 )
 from tokenref.fuzzing.comparing import Comparer, Outcome
@@ -211,11 +212,11 @@ def test_a_campaign_reports_an_interrupted_group_and_then_ends(
     chosen = plan(cases=1280)
     group, _ = first_failing_group(chosen)
 
-    def run_group(*work: Any) -> bytes:
-        engine = Wrong(interrupt(18)) if work[-1] == group else Wrong()
-        return msgspec.json.encode(done_group(chosen, Comparer(engine), work[-1]))
+    def interrupted(plan: Plan, _: Comparer, at: int, limits: Limits) -> Done:
+        engine = Wrong(interrupt(18)) if at == group else Wrong()
+        return done_group(plan, Comparer(engine), at, limits)
 
-    monkeypatch.setattr(campaign, "run_group", run_group)
+    monkeypatch.setattr(campaign, "done_group", interrupted)
     reported: list[Done] = []
 
     def report(done: Done) -> bool:
@@ -223,7 +224,7 @@ def test_a_campaign_reports_an_interrupted_group_and_then_ends(
         return True
 
     with pytest.raises(KeyboardInterrupt):
-        run_campaign(Journal(chosen), report, patience=Patience())
+        run_campaign(Journal(chosen), report, Comparer(Wrong()), patience=Patience())
     assert [done.group.group for done in reported] == list(range(group + 1))
     assert reported[-1].findings
 
@@ -254,7 +255,8 @@ def test_when_time_is_up_an_executor_is_not_waited_for_with_what_it_has_not_begu
         journal.add(done.group)
         return True
 
-    why = run_campaign(journal, report, patience=Patience(), seconds=9, executor=lazy)
+    heap, patience = Comparer(open_engine("heap")), Patience()
+    why = run_campaign(journal, report, heap, patience=patience, seconds=9, executor=lazy)
     assert why == "time is up"
     assert list(journal.groups) == [0]
     assert len(lazy.futures) > 1

@@ -166,13 +166,16 @@ def run_engine(
 def _known_to_end(cases: Sequence[Case], engine: Engine, known: Sequence[Known]) -> set[str]:
     """Return the ids of cases that end another program, according to its known differences.
 
-    They are asked alone, so that each ends it only once, and do not count towards the limit.
+    They are asked alone, so that each ends it only once, and do not count towards the limit. So are
+    the canaries, which no list of known differences has.
     """
     if not isinstance(engine, HasIncidents):
         return set()
     entries = {case.id: entry_for(engine.name, case.id, known) for case in cases}
     return {
-        name for name, entry in entries.items() if entry and entry.status in {"crash", "timeout"}
+        name
+        for name, entry in entries.items()
+        if name.startswith(CANARY) or (entry and entry.status in {"crash", "timeout"})
     }
 
 

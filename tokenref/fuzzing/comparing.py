@@ -194,7 +194,7 @@ MANY: Final = 64
 """Number of questions in one message to an engine that takes many."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Outcome:
     """The outcome of one question."""
 
@@ -237,8 +237,8 @@ class Comparer:
         `ids_only` is as for `run_engine`.
         """
         self._known = known
-        self.known_keys: dict[str, set[tuple[Hashable, ...]]] = {}
-        """For operations with findings, what `likely_bugs` recognises known failures by."""
+        self.known_keys: dict[Outcome, frozenset[Hashable]] = {}
+        """What `likely_bugs` recognises known failures by, of those that a finding needed."""
 
         self._ignored, self._ids_only = ignored, ids_only
         self.name, self.version = engine.name, engine.version

@@ -612,13 +612,21 @@ def case_line(run: Run, result: Result, known: Sequence[Known] = ()) -> CaseLine
 
 
 def dump_corpus_report(
-    several: Iterable[Comparison], about: Mapping[str, object], errors: Mapping[Path, str]
+    several: Iterable[Comparison],
+    about: Mapping[str, object],
+    errors: Mapping[Path, str],
+    incidents: Mapping[str, Iterable[str]],
 ) -> bytes:
-    """Return the report of compared texts, and why others could not be; `about` as before."""
+    """Return the report of compared texts, and why others could not be; `about` as before.
+
+    `incidents` are failures of engines that no text caused.
+    """
     reports = [_corpus_report(compared, about) for compared in several]
     wrong = [
         {"kind": "error", "text": str(path), "detail": detail} for path, detail in errors.items()
     ]
+    for name, found in incidents.items():
+        wrong += [{"kind": "incident", "engine": name, "detail": bounded(each)} for each in found]
     return b"".join([*reports, _json_lines(wrong)])
 
 

@@ -203,6 +203,14 @@ def print_line(console: Console, line: str, style: str = "", above: str = "") ->
     console.print(above + visible(line), style=style, markup=False, highlight=False, soft_wrap=True)
 
 
+def print_incidents(console: Console, incidents: Mapping[str, Iterable[str]]) -> bool:
+    """Print failures that no single question caused, by engine. Return whether there are any."""
+    found = [f"{name}: {each}" for name, of_engine in incidents.items() for each in of_engine]
+    for sentence in found:
+        print_line(console, sentence, "red", above="\n")
+    return bool(found)
+
+
 def print_labelled(
     console: Console, lines: Iterable[tuple[str, str]], indent: int = 4, width: int = 9
 ) -> None:
