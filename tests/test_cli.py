@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from hashlib import sha256
 from html import escape
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final
 
@@ -198,11 +199,6 @@ def test_the_json_report_has_a_line_per_case_between_header_and_footer(tmp_path:
         ),
         (["train", "x", "--size", "300", "--out", "/no/such/y"], 2, "/no/such/y cannot be written"),
         (["fill", "--vocabulary", "tiny"], 2, "Missing option '--out'"),
-        (["mutants"], 2, "mutants is now `python -m authoring mutants`, in a checkout"),
-        (["attest", "--check"], 2, "attest is now `python -m authoring attest`, in a checkout"),
-        (["fill", "--check"], 2, "fill --check is now `python -m authoring fixtures --check`, in"),
-        (["fill", "--folder", "x"], 2, "is now `python -m authoring fixtures --folder`, in a"),
-        (["profiles", "--page", "x"], 2, "is now `python -m authoring profiles --page`, in a"),
         (["show", "bpe/encode/no/such"], 2, "no record has the id"),
         (["show", "sampling/no-such/*"], 2, "no record has the id"),
         (
@@ -1087,6 +1083,32 @@ def test_a_badge_says_that_known_differences_are_out_of_date_or_answers_too_few(
     run = Run("one", "1", 0, incidents=["only 2 of 3 cases were answered"])
     results = read_results(Path("results"), dump_report([run], {}))
     assert json.loads(badge([results], 1))["message"] == "failed: only 2 of 3 cases were answered"
+
+
+def test_a_badge_shows_known_crashes_and_that_only_ids_were_compared(tmp_path: Path) -> None:
+    change = "os.abort() if len(case['in']['text']) == 3 else result['ok'].pop('tokens', None)"
+    command = changed(tmp_path, change, ops=["encode", "tokenize"], before="import os")
+    (listed := tmp_path / "known.toml").write_text(
+        KNOWN_ENTRY.format(engine="honest", case="bpe/encode/examples/e13-*").replace(
+            '"fail"', '"crash"'
+        )
+    )
+    path = tmp_path / "badge.json"
+    ids = ("--id", "bpe/encode/examples/e13-*", "--id", "bpe/tokenize/families/family-gpt2-special")
+    how = ("--known", listed, "--ids-only", "--restarts", "0", "--badge", path)
+    shown = tokenref("check", "--cmd", command, *ids, *how)
+    assert shown.exit_code == 0, shown.output
+    message = "1 of 2 passed, 1 known to crash or hang, only ids compared"
+    assert json.loads(path.read_text())["message"] == message
+
+
+def test_the_version_names_the_fixtures() -> None:
+    shown, named = tokenref("--version"), f"fixtures {VERSION}, {DIGEST}\n"
+    assert (shown.exit_code, shown.output) == (
+        0,
+        f"tokenref, version {version('tokenref')}\n{named}",
+    )
+    assert tokenref("engines").output.startswith(named)
 
 
 @pytest.mark.parametrize(

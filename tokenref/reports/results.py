@@ -99,6 +99,8 @@ class KnownEntry(_Compact, frozen=True, kw_only=True):
     title: str
     reason: str
     link: str = ""
+    status: str = ""
+    """How the cases differ."""
 
 
 class Header(_Compact, frozen=True, kw_only=True, tag_field="kind", tag="header"):
@@ -445,8 +447,29 @@ def badge(files: Sequence[Results], code: int) -> bytes:
         message, color = _brief("failed", incidents), "red"
     elif code:
         color = "yellow"
+    if color in {"brightgreen", "yellow"}:
+        ends = _known_to_end(files)
+        message += f", {ends:,} known to crash or hang" if ends else ""
+        message += ", only ids compared" if any(line.only_ids for line in lines) else ""
     shown = {"schemaVersion": 1, "label": "tokenref", "message": message, "color": color}
     return canonical_json(shown) + b"\n"
+
+
+def _known_to_end(files: Sequence[Results]) -> int:
+    """Return how many known differences are crashes or timeouts."""
+    return sum(
+        (line.engine, line.known) in ending
+        for results in files
+        if (
+            ending := {
+                (entry.engine, entry.title)
+                for entry in results.header.differences
+                if entry.status in {"crash", "timeout"}
+            }
+        )
+        for line in results.cases()
+        if line.status == "xfail"
+    )
 
 
 def _brief(words: str, reasons: Sequence[str]) -> str:
@@ -550,7 +573,7 @@ def dump_report(
         tokenref=version("tokenref"),
         known=f"sha256:{sha256(canonical_json(msgspec.to_builtins(known))).hexdigest()}",
         differences=[
-            KnownEntry(engine=entry.engine, title=entry.title, reason=entry.reason, link=entry.link)
+            msgspec.convert(entry, KnownEntry, from_attributes=True)
             for entry in known
             if any(entry.is_about(run.engine, run.version) for run in runs)
         ],
