@@ -1086,7 +1086,7 @@ def test_a_badge_says_that_known_differences_are_out_of_date_or_answers_too_few(
 
 
 def test_a_badge_shows_known_crashes_and_that_only_ids_were_compared(tmp_path: Path) -> None:
-    change = "os.abort() if len(case['in']['text']) == 3 else result['ok'].pop('tokens', None)"
+    change = "if len(case['in']['text']) == 3: os.abort()"
     command = changed(tmp_path, change, ops=["encode", "tokenize"], before="import os")
     (listed := tmp_path / "known.toml").write_text(
         KNOWN_ENTRY.format(engine="honest", case="bpe/encode/examples/e13-*").replace(

@@ -45,11 +45,8 @@ class OneSentence(click.Group):
             return super().make_context(*args, **more)
         except click.ClickException as error:
             raise click.exceptions.Exit(_shown(error)) from None
-        except InputError as error:
-            _say(str(error))
-            raise click.exceptions.Exit(2) from None
-        except OSError as error:
-            _say(sentence_of(error))
+        except (InputError, OSError) as error:
+            _say(sentence_of(error) if isinstance(error, OSError) else str(error))
             code = 0 if isinstance(error, BrokenPipeError) else 2
             raise click.exceptions.Exit(code) from None
 

@@ -438,9 +438,7 @@ class CampaignRun:
         plan = self._journal.plan
         print_bugs(self._console, bugs, plan, self._shown)
         sentence = f"{why} (seed {plan.seed}, shard {plan.shard})"
-        found = sentence_of(len(bugs), len(self._journal.findings))
-        declined = self._journal.declined()
-        print_summary(self._console, self._journal.counts(), found, sentence, plan, declined)
+        print_summary(self._console, self._journal, bugs, sentence)
 
     def _keep(self, finding: Finding) -> None:
         self._journal.add(finding)

@@ -13,6 +13,7 @@ from tokenref.answers import Ok
 from tokenref.engines.reference_samplers import SamplerSession
 from tokenref.fuzzing.comparing import Outcome
 from tokenref.fuzzing.findings import Finding, LikelyBug, disagreement, said
+from tokenref.fuzzing.journal import Journal
 from tokenref.fuzzing.plan import Plan
 from tokenref.readable import readable_json
 from tokenref.record import OPS, canonical_json
@@ -145,14 +146,10 @@ def again(plan: Plan, index: int) -> list[str]:
 
 
 def print_summary(
-    console: Console,
-    counts: Mapping[str, Mapping[str, int]],
-    found: str,
-    sentence: str,
-    plan: Plan,
-    declined: Mapping[str, Mapping[str, int]],
+    console: Console, journal: Journal, bugs: Sequence[LikelyBug], sentence: str
 ) -> None:
     """Print the number of questions by operation and outcome, why some have no answer, and more."""
+    plan, counts = journal.plan, journal.counts()
     shown = [
         fate
         for fate in _FATES
@@ -183,7 +180,8 @@ def print_summary(
         )
     if plan.ids_only and "tokenize" in plan.selection.ops:
         print_line(console, ONLY_IDS, "dim", above="\n")
-    _print_declined(console, declined)
+    _print_declined(console, journal.declined())
+    found = sentence_of(len(bugs), len(journal.findings))
     print_line(console, f"{found}; {sentence}", above="\n")
 
 
