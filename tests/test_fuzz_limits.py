@@ -31,6 +31,7 @@ from tokenref.fuzzing.findings import Finding, finding_of
 from tokenref.fuzzing.journal import Journal, Writer, read_journal
 from tokenref.fuzzing.plan import Limits, Plan, Question, Selection
 from tokenref.fuzzing.shrinking import Shrunk, shrunk
+from tokenref.fuzzing.smaller_questions import smaller_requests
 from tokenref.protocol.channel import Patience
 
 LETTERS = vocabulary_by_concatenation({b"a": 0, b"b": 1, b"c": 2})
@@ -204,6 +205,25 @@ def test_ctrl_c_while_shrinking_is_told_with_what_was_found_until_then() -> None
     assert all(found.unfinished for found in done.findings)
     assert not any(found.unfinished for found in whole.findings)
     assert [found.index for found in done.findings] == [found.index for found in whole.findings]
+
+
+def test_a_vocabulary_that_is_too_large_to_be_stored_stays_as_it_is(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    vocabulary = vocabulary_by_concatenation({b"a": 0, b"b": 1, b"c": 2, b"aba": 3})
+    question = Question("encode", "definition", vocabulary, "", {"text": "ccababacab"})
+    comparer = Comparer(open_engine("greedy"))
+    [failed] = comparer.compare([question])
+    for largest, same in ((4, False), (3, True)):
+        monkeypatch.setattr(shrinking, "LARGEST", largest)
+        smallest = shrunk(failed, comparer).question
+        assert (smallest.request, smallest.subject is vocabulary) == ({"text": "aba"}, same)
+
+
+def test_all_special_tokens_become_none() -> None:
+    asked: dict[str, Any] = {"text": "", "allowed": "all", "disallowed": "all"}
+    found = list(smaller_requests("special", asked))
+    assert found == [{**asked, "allowed": []}, {**asked, "disallowed": []}]
 
 
 def test_a_campaign_reports_an_interrupted_group_and_then_ends(

@@ -67,6 +67,9 @@ LOOKS: Final[Mapping[Status, Look]] = {
 UNJUDGED: Final = frozenset({"unsupported", "skip", "not_run"})
 """The statuses of cases without an answer."""
 
+NO_ANSWER: Final = frozenset({"crash", "timeout"})
+"""The statuses of failures without an answer."""
+
 LONGEST_DETAIL: Final = 2000
 """Maximum length of a text about one case, in characters."""
 
@@ -448,28 +451,14 @@ def badge(files: Sequence[Results], code: int) -> bytes:
     elif code:
         color = "yellow"
     if color in {"brightgreen", "yellow"}:
-        ends = _known_to_end(files)
+        known = [entry for results in files for entry in results.header.differences]
+        ending = {(each.engine, each.title) for each in known if each.status in NO_ANSWER}
+        cases = chain.from_iterable(results.cases() for results in files if ending)
+        ends = sum(line.status == "xfail" and (line.engine, line.known) in ending for line in cases)
         message += f", {ends:,} known to crash or hang" if ends else ""
         message += ", only ids compared" if any(line.only_ids for line in lines) else ""
     shown = {"schemaVersion": 1, "label": "tokenref", "message": message, "color": color}
     return canonical_json(shown) + b"\n"
-
-
-def _known_to_end(files: Sequence[Results]) -> int:
-    """Return how many known differences are crashes or timeouts."""
-    return sum(
-        (line.engine, line.known) in ending
-        for results in files
-        if (
-            ending := {
-                (entry.engine, entry.title)
-                for entry in results.header.differences
-                if entry.status in {"crash", "timeout"}
-            }
-        )
-        for line in results.cases()
-        if line.status == "xfail"
-    )
 
 
 def _brief(words: str, reasons: Sequence[str]) -> str:
