@@ -16,9 +16,10 @@ from hypothesis import strategies as st
 
 from tests.small_fixtures import small_fixtures, vouch
 from tokenref import catalogue, packaged
-from tokenref.catalogue import Catalogue, fixtures_folder, open_catalogue
+from tokenref.catalogue import Catalogue, open_catalogue
 from tokenref.cli import main
 from tokenref.errors import InputError
+from tokenref.packaged import fixtures_folder
 from tokenref.record import RecordError, canonical_json
 from tokenref.record_files import parse_manifest, read_file
 

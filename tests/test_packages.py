@@ -103,7 +103,7 @@ def test_the_fixtures_are_read_from_an_archive_as_from_a_folder(
     folder = small_fixtures(tmp_path / "fixtures")
     archive = shutil.make_archive(str(tmp_path / "tokenref" / "fixtures"), "zip", folder)
     monkeypatch.setattr(packaged, "__file__", str(Path(archive).parent / "packaged.py"))
-    for each in (catalogue.fixtures_folder, catalogue.shipped_subjects, catalogue.shipped_subject):
+    for each in (packaged.fixtures_folder, catalogue.shipped_subjects, catalogue.shipped_subject):
         monkeypatch.setattr(catalogue, each.__name__, cache(each.__wrapped__))
     packed, plain = catalogue.open_catalogue(), catalogue.open_catalogue(folder)
     assert isinstance(packed.folder, zipfile.Path)
