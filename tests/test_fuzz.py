@@ -317,7 +317,7 @@ def test_a_campaign_says_what_needs_earlier_questions_and_what_was_declined(tmp_
     assert "fail after other questions at token: another" in result.output
     declined = re.search(r"unsupported: (\d+) questions that the program declined", result.output)
     assert declined is not None
-    assert f"  {declined[1]} of greedy: has rows of 32 bits" in result.output
+    assert f"  {declined[1]}: greedy: has rows of 32 bits" in result.output
 
 
 def test_the_reference_differs_from_itself_in_nothing() -> None:

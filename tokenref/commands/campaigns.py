@@ -188,20 +188,14 @@ def ask_again(wanted: Wanted, index: int, shrink_seconds: float) -> int:
     question = questions_of(plan.selection, plan.seed, index // GROUP)[index % GROUP]
     (outcome,) = comparer.compare([question])
     print_question(console, outcome)
-    if outcome.fate != "failed":
-        if _print_incidents(engine):
-            return FAILURES
-        return CLEAN if outcome.fate in {"same", "known"} else NOTHING_COMPARED
-    finding = finding_of(
-        outcome,
-        shrunk(outcome, comparer, Limits(seconds=shrink_seconds)),
-        index=index,
-        seed=plan.seed,
-        engine=f"{engine.name} {engine.version}",
-    )
-    print_finding(console, finding, plan)
-    _print_incidents(engine)
-    return FAILURES
+    if outcome.fate == "failed":
+        small = shrunk(outcome, comparer, Limits(seconds=shrink_seconds))
+        name = f"{engine.name} {engine.version}"
+        finding = finding_of(outcome, small, index=index, seed=plan.seed, engine=name)
+        print_finding(console, finding, plan)
+    if _print_incidents(engine) or outcome.fate == "failed":
+        return FAILURES
+    return CLEAN if outcome.fate in {"same", "known"} else NOTHING_COMPARED
 
 
 def plan_for(wanted: Wanted, engine: Engine) -> Plan:
