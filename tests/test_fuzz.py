@@ -38,7 +38,7 @@ from tokenref.fuzzing.campaign import Done, done_group, executor_named, open_eng
 from tokenref.fuzzing.comparing import Comparer, Outcome, case_of, right_answer_to
 from tokenref.fuzzing.drawn_questions import fingerprint, plan_of, questions_of
 from tokenref.fuzzing.findings import Finding, named_subject, read_written, written
-from tokenref.fuzzing.journal import Footer, Journal, Writer, read_journal
+from tokenref.fuzzing.journal import Footer, Group, Journal, Writer, read_journal
 from tokenref.fuzzing.plan import GROUP, Limits, Plan, Question, Selection, Shard
 from tokenref.fuzzing.printing import print_finding, print_summary
 from tokenref.fuzzing.shrinking import Shrunk, shrunk
@@ -496,7 +496,9 @@ def test_a_campaign_takes_your_own_list_of_known_differences(tmp_path: Path) -> 
     assert failed.exit_code == 1, failed.output
     assert f"--known {own}" in failed.output.replace("\n", "")
     console = Console(record=True, width=1000, file=StringIO())
-    print_summary(console, {"encode": {"known": 1}}, "", "", plan(again=["--known", str(own)]), {})
+    journal = Journal(plan(again=["--known", str(own)]))
+    journal.add(Group(group=0, counts={"encode": {"known": 1}}))
+    print_summary(console, journal, [], "")
     said = f"known differences ({own}); --all instead of --known shows them too"
     assert said in console.export_text()
     both = run(*command, "--all")

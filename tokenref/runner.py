@@ -166,8 +166,8 @@ def run_engine(
 def _known_to_end(cases: Sequence[Case], engine: Engine, known: Sequence[Known]) -> set[str]:
     """Return the ids of cases that end another program, according to its known differences.
 
-    They are asked alone, so that each ends it only once, and do not count towards the limit. So are
-    the canaries, which no list of known differences has.
+    They are asked alone, so that each ends it only once, and do not count towards the limit. Nor do
+    the canaries, which no list has.
     """
     if not isinstance(engine, HasIncidents):
         return set()
@@ -294,10 +294,6 @@ class Sessions:
         self._guard = not isinstance(engine, HasIncidents)  # another program cannot raise here
         self._catalogue = catalogue
         self._ids_only = ids_only or has_only_ids(engine)
-
-    def judge(self, case: Case) -> Judgement:
-        """Ask the engine, and return the judgement of its answer."""
-        return self.results([case])[0].judgement
 
     def results(self, cases: Sequence[Case]) -> list[Result]:
         """Run cases of one operation, profile and vocabulary, and judge the answers."""

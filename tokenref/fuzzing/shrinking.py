@@ -28,7 +28,7 @@ import msgspec
 
 from bpe_ref import Vocabulary
 from tokenref.floats import pack, unpack
-from tokenref.fuzzing.comparing import MANY, Comparer, Outcome
+from tokenref.fuzzing.comparing import Comparer, Outcome
 from tokenref.fuzzing.plan import Limits, Question
 from tokenref.fuzzing.smaller_questions import (
     hardness,
@@ -124,7 +124,7 @@ class _Search:
         self._end = end
         restarts = failed.judgement.status in {"crash", "timeout"}
         self._is_alone = False
-        self._many = MANY if comparer.takes_many and not restarts else 1
+        self._many = 1 if restarts else comparer.most_at_once
 
     def fails_again(self) -> bool:
         """Ask the smallest question once more; what fails now and then is not made smaller."""

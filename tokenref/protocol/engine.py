@@ -148,8 +148,7 @@ class ProtocolEngine:
     def close(self) -> None:
         """Say goodbye, and end the program whether it responds or not.
 
-        Another question starts it again. If the program fails now, that is an incident, the first
-        time.
+        Another question starts it again. If the program fails now, that is an incident, once.
         """
         channel, self._channel, self._loaded = self._channel, None, None
         try:

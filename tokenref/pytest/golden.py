@@ -400,7 +400,7 @@ def driven(command: str) -> Iterator[Callable[[Golden], None]]:
     def ask(case: Golden) -> None:
         if id(case.catalogue) not in sessions:
             sessions[id(case.catalogue)] = Sessions(engine, case.catalogue)
-        judgement = sessions[id(case.catalogue)].judge(case.record)
+        judgement = sessions[id(case.catalogue)].results([case.record])[0].judgement
         if judgement.status in {"unsupported", "skip", "not_run"}:
             pytest.skip(judgement.detail)
         if judgement.status != "pass":
