@@ -3,7 +3,8 @@
 import zipfile
 from importlib.metadata import files
 
-from tokenref.catalogue import fixtures_folder, open_catalogue
+from tokenref.catalogue import open_catalogue
+from tokenref.packaged import fixtures_folder
 
 installed = [path for path in files("tokenref") or () if path.suffix == ".py"]
 lines = sum(path.read_binary().count(b"\n") for path in installed)

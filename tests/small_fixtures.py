@@ -6,7 +6,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
 
-from tokenref.catalogue import fixtures_folder
+from tokenref.packaged import fixtures_folder
 from tokenref.record import canonical_json
 from tokenref.record_files import FileEntry, Manifest, dump_manifest, parse_manifest
 

@@ -9,13 +9,14 @@ import os
 import re
 import shutil
 import subprocess
-import textwrap
 import tomllib
 import venv
 from importlib.metadata import distribution
 from pathlib import Path
+from typing import Any
 
 import pytest
+from yaml import safe_load
 
 from tests.small_fixtures import checkout_fixtures
 from tests.test_pages import ROOT, code_of
@@ -72,6 +73,7 @@ class Project:
             "CARGO_NET_OFFLINE": "true",
             "TOKENREF": str(folder / "checkout"),
             "GITHUB_STEP_SUMMARY": str(folder / "summary.md"),
+            "FUZZ_SECONDS": "3",
         }
         for name in ("CARGO_HOME", "RUSTUP_HOME"):
             default = Path.home() / f".{name.partition('_')[0].lower()}"
@@ -112,7 +114,7 @@ class Project:
         source = path.read_text("utf-8")
         assert old in source
         path.write_text(source.replace(old, new, 1), "utf-8")
-        (build,) = (line for line in workflow_runs() if "rustc" in line)
+        (build,) = (line for line in runs_of(GITHUB) if "rustc" in line)
         done = self.run(build)
         assert done.returncode == 0, done.stderr
 
@@ -127,13 +129,13 @@ class Project:
         return [each.stdout for each in done]
 
 
-def workflow_runs() -> list[str]:
-    """Return what the steps of the workflow run, in order."""
-    (workflow,) = code_of(PAGE, "yaml")
-    found = re.findall(r"^( +)(?:- )?run: (?:\|\n((?:\1 +.*\n)+)|(.*)\n)", workflow, re.MULTILINE)
-    runs = [textwrap.dedent(block) or line for _, block, line in found]
-    assert len(runs) == workflow.count("run: ")
-    return runs
+GITHUB, GITLAB, NIGHTLY = map(safe_load, code_of(PAGE, "yaml"))
+
+
+def runs_of(workflow: dict[str, Any]) -> list[str]:
+    """Return what the steps of a workflow run, in order."""
+    steps = [step for job in workflow["jobs"].values() for step in job["steps"]]
+    return [step["run"] for step in steps if "run" in step]
 
 
 @pytest.fixture(scope="module")
@@ -177,6 +179,47 @@ def lose_an_operation(project: Project, check: str, compare: str) -> None:
     project.changed(*reversed(LOST_OPERATION))
 
 
+def run_the_other_workflows(project: Project) -> None:
+    """Test the examples for GitLab and for every night."""
+    run_on_gitlab(project)
+    fuzz_every_night(project)
+
+
+def run_on_gitlab(project: Project) -> None:
+    """Test that the job of GitLab passes, and that one that fails keeps the baseline."""
+    job = GITLAB["conformance"]
+    commands = [*job["before_script"][1:], *job["script"]]  # all but that of apt-get
+    baseline = project.folder / "baseline" / "results.jsonl"
+    baseline.unlink()
+    for _ in range(2):  # without a baseline, and with one
+        done = project.run("\n".join(commands))
+        assert done.returncode == 0, done.stderr
+        assert baseline.is_file()
+    assert "\nnothing changed\n" in done.stdout
+    assert (project.folder / job["artifacts"]["reports"]["junit"]).is_file()
+    kept = baseline.read_bytes()
+    project.changed(*BUG)
+    failed = project.run("\n".join(commands))
+    assert (failed.returncode, baseline.read_bytes() == kept) == (1, True)
+    assert "\nnew failure: " in failed.stdout
+    project.changed(*reversed(BUG))
+
+
+def fuzz_every_night(project: Project) -> None:
+    """Test that a night without findings passes, and that a bug becomes records."""
+    regress = project.folder / "conformance" / "regress.jsonl"
+    regress.unlink(missing_ok=True)
+    for change, code in ((("", ""), 0), (BUG, 1)):
+        project.changed(*change)
+        (project.folder / "found.jsonl").unlink(missing_ok=True)
+        done = [project.run(command) for command in runs_of(NIGHTLY)]
+        codes = [0, 0, code, 0, 0]
+        assert [each.returncode for each in done] == codes, "".join(each.stdout for each in done)
+        assert regress.exists() == bool(code)
+    assert {op_of(case) for case in read_records(regress)} == {"top_k"}
+    project.changed(*reversed(BUG))
+
+
 def fail_when_out_of_date(project: Project, check: str, digest: str) -> None:
     """Test that a list of known differences and a digest that are not those of now are refused."""
     project.changed(*reversed(KNOWN_BUG))
@@ -215,7 +258,7 @@ def test_a_maintainer_who_types_what_the_page_shows_gets_what_it_says(checkout: 
     assert {op_of(case) for case in read_records(conformance / "regress.jsonl")} == {"top_k"}
 
     project.pushed()
-    runs = workflow_runs()
+    runs = runs_of(GITHUB)
     (compare,) = (command for command in runs if "--only-changes" in command)
     runs.remove(compare)  # there is no baseline yet
     for command in runs:
@@ -239,6 +282,7 @@ def test_a_maintainer_who_types_what_the_page_shows_gets_what_it_says(checkout: 
     same = project.run(compare)
     assert (same.returncode, same.stdout) == (0, "nothing changed\n")
 
+    run_the_other_workflows(project)
     project.typed("A workflow for GitHub Actions", 0)
     project.typed("Update", 0, 0, 0)
 

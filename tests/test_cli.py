@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from hashlib import sha256
 from html import escape
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final
 
@@ -31,6 +32,7 @@ from bpe_ref.formats.tiktoken import parse_tiktoken, write_tiktoken
 from bpe_ref.tiny import tiny_corpus, tiny_vocabulary
 from sampling_ref import STEPS
 from tests import results_files
+from tests.fakes.honest import changed
 from tests.small_fixtures import checkout_fixtures
 from tokenref.answers import request_text
 from tokenref.catalogue import is_large, open_catalogue
@@ -201,11 +203,6 @@ def test_the_json_report_has_a_line_per_case_between_header_and_footer(tmp_path:
         (["doctor", "./engine"], 2, "doctor tests your program: use --cmd ./engine, or"),
         (["doctor"], 2, "Missing option '--cmd'"),
         (["fill", "--vocabulary", "tiny"], 2, "Missing option '--out'"),
-        (["mutants"], 2, "mutants is now `python -m authoring mutants`, in a checkout"),
-        (["attest", "--check"], 2, "attest is now `python -m authoring attest`, in a checkout"),
-        (["fill", "--check"], 2, "fill --check is now `python -m authoring fixtures --check`, in"),
-        (["fill", "--folder", "x"], 2, "is now `python -m authoring fixtures --folder`, in a"),
-        (["profiles", "--page", "x"], 2, "is now `python -m authoring profiles --page`, in a"),
         (["show", "bpe/encode/no/such"], 2, "no record has the id"),
         (["show", "sampling/no-such/*"], 2, "no record has the id"),
         (
@@ -1220,6 +1217,32 @@ def test_a_badge_says_that_known_differences_are_out_of_date_or_answers_too_few(
     assert json.loads(badge([results], 1))["message"] == "failed: only 2 of 3 cases were answered"
 
 
+def test_a_badge_shows_known_crashes_and_that_only_ids_were_compared(tmp_path: Path) -> None:
+    change = "if len(case['in']['text']) == 3: os.abort()"
+    command = changed(tmp_path, change, ops=["encode", "tokenize"], before="import os")
+    (listed := tmp_path / "known.toml").write_text(
+        KNOWN_ENTRY.format(engine="honest", case="bpe/encode/examples/e13-*").replace(
+            '"fail"', '"crash"'
+        )
+    )
+    path = tmp_path / "badge.json"
+    ids = ("--id", "bpe/encode/examples/e13-*", "--id", "bpe/tokenize/families/family-gpt2-special")
+    how = ("--known", listed, "--ids-only", "--restarts", "0", "--badge", path)
+    shown = tokenref("check", "--cmd", command, *ids, *how)
+    assert shown.exit_code == 0, shown.output
+    message = "1 of 2 passed, 1 known to crash or hang, only ids compared"
+    assert json.loads(path.read_text())["message"] == message
+
+
+def test_the_version_names_the_fixtures() -> None:
+    shown, named = tokenref("--version"), f"fixtures {VERSION}, {DIGEST}\n"
+    assert (shown.exit_code, shown.output) == (
+        0,
+        f"tokenref, version {version('tokenref')}\n{named}",
+    )
+    assert tokenref("engines").output.startswith(named)
+
+
 @pytest.mark.parametrize(
     ("options", "code", "why"),
     [
@@ -1441,29 +1464,28 @@ def hanging(folder: Path) -> Path:
     ],
 )
 def test_a_program_that_fails_after_bye_fails_the_run_and_is_a_problem(
-    end: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    end: str, said: str, tmp_path: Path
 ) -> None:
-    program = tmp_path / "engine.py"
-    program.write_text(
-        "import json, os, sys\n"
-        "from tests.fakes.honest import make\n"
-        "answer = make()\n"
-        "for line in sys.stdin:\n"
-        "    message = json.loads(line)\n"
-        "    if message['cmd'] == 'bye':\n"
-        f"        {end}\n"
-        "    said = answer(message)\n"
-        "    if 'ops' in said:\n"
-        "        said['ops'] = {'greedy': {'profiles': ['standard']}}\n"
-        "    print(json.dumps(said), flush=True)\n"
-    )
-    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent.parent))
-    command = f"{sys.executable} {program}"
+    command = changed(tmp_path, ops=["greedy", "encode"], before="import os", bye=end)
     results = tmp_path / "results.jsonl"
     shown = tokenref("check", "--cmd", command, "--op", "greedy", "--json", results)
     incidents = read_results(results).engines["honest"].incidents
     assert (shown.exit_code, len(incidents)) == (int(bool(said)), int(bool(said)))
     assert all(each.startswith("after bye, it ") and said in each for each in incidents)
+    (text := tmp_path / "text.txt").write_text("one two\n", encoding="ascii")
+    texts = ("--corpus", text, "--vocabulary", "tiny", "--json", results)
+    shown = tokenref("check", "--cmd", command, *texts)
+    *_, last = map(json.loads, results.read_text("utf-8").splitlines())
+    assert shown.exit_code == int(bool(said))
+    assert (last["kind"], "honest: after bye, it " in shown.output) == (
+        ("incident", True) if said else ("footer", False)
+    )
+    fuzzed = tokenref("fuzz", "--cmd", command, "--op", "greedy", "--cases", "16", "--seed", "1")
+    assert fuzzed.exit_code == int(bool(said))
+    assert (fuzzed.output.count("honest: after bye, it "), said in fuzzed.output) == (
+        int(bool(said)),
+        True,
+    )
     doctor = tokenref("doctor", "--cmd", command)
     assert doctor.exit_code == int(bool(said))
     assert ("PROBLEM bye: it " in doctor.output) == bool(said)
@@ -1483,26 +1505,13 @@ def test_a_misspelt_profile_of_a_program_is_printed(tmp_path: Path) -> None:
 
 
 def test_an_answer_that_depends_on_earlier_questions_is_said_to(tmp_path: Path) -> None:
-    program = tmp_path / "engine.py"
-    program.write_text(
-        "import json, sys\n"
-        "from tests.fakes.honest import make\n"
-        "answer, last = make(), 0\n"
-        "for line in sys.stdin:\n"
-        "    message = json.loads(line)\n"
-        "    if message['cmd'] == 'bye':\n"
-        "        break\n"
-        "    said = answer(message)\n"
-        "    for result in said.get('results', ()):\n"
-        "        if 'ok' in result:\n"
-        "            last = max(last, result['ok']['token'])\n"
-        "            result['ok']['token'] = last\n"
-        "    print(json.dumps(said), flush=True)\n"
-    )
-    command = f"{sys.executable} {program}"
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PYTHONPATH", str(Path(__file__).parent.parent))
-        shown = tokenref("check", "--cmd", command, "--op", "greedy", "--profile", "standard")
+    change = """
+        if 'ok' in result:
+            last = max(last, result['ok']['token'])
+            result['ok']['token'] = last
+    """
+    command = changed(tmp_path, change, before="last = 0")
+    shown = tokenref("check", "--cmd", command, "--op", "greedy", "--profile", "standard")
     assert shown.exit_code == 1
     assert "pass if a new process is asked nothing else: the program seems to keep" in shown.output
 
@@ -1511,28 +1520,18 @@ def test_draws_of_a_stream_that_goes_on_are_not_said_to_depend_on_earlier_questi
     tmp_path: Path,
 ) -> None:
     """A new process answers its first question right, and all later ones wrong."""
-    program = tmp_path / "engine.py"
-    program.write_text(
-        "import json, sys\n"
-        "from tests.fakes.honest import make\n"
-        "from tokenref.engines.reference_laws import example_of_draws\n"
-        "answer, asked = make(), 0\n"
-        "for line in sys.stdin:\n"
-        "    message = json.loads(line)\n"
-        "    if message['cmd'] == 'bye':\n"
-        "        break\n"
-        "    said = answer(message)\n"
-        "    for case, result in zip(message.get('cases', ()), said.get('results', ())):\n"
-        "        if result.pop('skip', None):\n"
-        "            right = example_of_draws('stat', message['profile'], case['in'])\n"
-        "            result['ok'] = {'counts': [[0, case['in']['draws']]]} if asked else right\n"
-        "            asked += 1\n"
-        "    print(json.dumps(said), flush=True)\n"
-    )
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PYTHONPATH", str(Path(__file__).parent.parent))
-        command = f"{sys.executable} {program}"
-        shown = tokenref("check", "--cmd", command, "--op", "stat", "--profile", "standard")
+    before = """
+        from tokenref.engines.reference_laws import example_of_draws
+        asked = 0
+    """
+    change = """
+        if result.pop('skip', None):
+            right = example_of_draws('stat', message['profile'], case['in'])
+            result['ok'] = {'counts': [[0, case['in']['draws']]]} if asked else right
+            asked += 1
+    """
+    command = changed(tmp_path, change, before=before)
+    shown = tokenref("check", "--cmd", command, "--op", "stat", "--profile", "standard")
     assert shown.exit_code == 1
     assert "every draw gives the same token" in shown.output
     assert "a new process" not in shown.output
@@ -1540,28 +1539,13 @@ def test_draws_of_a_stream_that_goes_on_are_not_said_to_depend_on_earlier_questi
 
 def test_a_known_wrong_answer_is_not_said_to_depend_on_earlier_questions(tmp_path: Path) -> None:
     """It is the answer of a canary, so a judge that is right about it says `pass`."""
-    program = tmp_path / "engine.py"
-    program.write_text(
-        "import json, sys\n"
-        "from tests.fakes.honest import make\n"
-        "from tokenref.floats import unpack\n"
-        "answer = make()\n"
-        "for line in sys.stdin:\n"
-        "    message = json.loads(line)\n"
-        "    if message['cmd'] == 'bye':\n"
-        "        break\n"
-        "    said = answer(message)\n"
-        "    asked = {case['k']: case['in'] for case in message.get('cases', ())}\n"
-        "    for result in said.get('results', ()):\n"
-        "        if 'ok' in result:\n"
-        "            row = unpack(asked[result['k']]['logits'])\n"
-        "            result['ok']['token'] = len(row) - 1 - row[::-1].index(max(row))\n"
-        "    print(json.dumps(said), flush=True)\n"
-    )
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PYTHONPATH", str(Path(__file__).parent.parent))
-        command = f"{sys.executable} {program}"
-        shown = tokenref("check", "--cmd", command, "--id", "sampling/greedy/greedy/*")
+    change = """
+        if 'ok' in result:
+            row = unpack(case['in']['logits'])
+            result['ok']['token'] = len(row) - 1 - row[::-1].index(max(row))
+    """
+    command = changed(tmp_path, change, before="from tokenref.floats import unpack")
+    shown = tokenref("check", "--cmd", command, "--id", "sampling/greedy/greedy/*")
     assert shown.exit_code == 1
     assert "seems to keep" not in shown.output
 

@@ -22,6 +22,7 @@ from tokenref.fuzzing.campaign import (
     done_group,
     made_smaller,
     no_longer_failing,
+    open_engine,
     run_campaign,
 )
 from tokenref.fuzzing.comparing import Comparer, Outcome
@@ -30,6 +31,7 @@ from tokenref.fuzzing.findings import Finding, finding_of
 from tokenref.fuzzing.journal import Journal, Writer, read_journal
 from tokenref.fuzzing.plan import Limits, Plan, Question, Selection
 from tokenref.fuzzing.shrinking import Shrunk, shrunk
+from tokenref.fuzzing.smaller_questions import smaller_requests
 from tokenref.protocol.channel import Patience
 
 LETTERS = vocabulary_by_concatenation({b"a": 0, b"b": 1, b"c": 2})
@@ -205,17 +207,36 @@ def test_ctrl_c_while_shrinking_is_told_with_what_was_found_until_then() -> None
     assert [found.index for found in done.findings] == [found.index for found in whole.findings]
 
 
+def test_a_vocabulary_that_is_too_large_to_be_stored_stays_as_it_is(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    vocabulary = vocabulary_by_concatenation({b"a": 0, b"b": 1, b"c": 2, b"aba": 3})
+    question = Question("encode", "definition", vocabulary, "", {"text": "ccababacab"})
+    comparer = Comparer(open_engine("greedy"))
+    [failed] = comparer.compare([question])
+    for largest, same in ((4, False), (3, True)):
+        monkeypatch.setattr(shrinking, "LARGEST", largest)
+        smallest = shrunk(failed, comparer).question
+        assert (smallest.request, smallest.subject is vocabulary) == ({"text": "aba"}, same)
+
+
+def test_all_special_tokens_become_none() -> None:
+    asked: dict[str, Any] = {"text": "", "allowed": "all", "disallowed": "all"}
+    found = list(smaller_requests("special", asked))
+    assert found == [{**asked, "allowed": []}, {**asked, "disallowed": []}]
+
+
 def test_a_campaign_reports_an_interrupted_group_and_then_ends(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     chosen = plan(cases=1280)
     group, _ = first_failing_group(chosen)
 
-    def run_group(*work: Any) -> bytes:
-        engine = Wrong(interrupt(18)) if work[-1] == group else Wrong()
-        return msgspec.json.encode(done_group(chosen, Comparer(engine), work[-1]))
+    def interrupted(plan: Plan, _: Comparer, at: int, limits: Limits) -> Done:
+        engine = Wrong(interrupt(18)) if at == group else Wrong()
+        return done_group(plan, Comparer(engine), at, limits)
 
-    monkeypatch.setattr(campaign, "run_group", run_group)
+    monkeypatch.setattr(campaign, "done_group", interrupted)
     reported: list[Done] = []
 
     def report(done: Done) -> bool:
@@ -223,7 +244,7 @@ def test_a_campaign_reports_an_interrupted_group_and_then_ends(
         return True
 
     with pytest.raises(KeyboardInterrupt):
-        run_campaign(Journal(chosen), report, patience=Patience())
+        run_campaign(Journal(chosen), report, Comparer(Wrong()), patience=Patience())
     assert [done.group.group for done in reported] == list(range(group + 1))
     assert reported[-1].findings
 
@@ -254,7 +275,8 @@ def test_when_time_is_up_an_executor_is_not_waited_for_with_what_it_has_not_begu
         journal.add(done.group)
         return True
 
-    why = run_campaign(journal, report, patience=Patience(), seconds=9, executor=lazy)
+    heap, patience = Comparer(open_engine("heap")), Patience()
+    why = run_campaign(journal, report, heap, patience=patience, seconds=9, executor=lazy)
     assert why == "time is up"
     assert list(journal.groups) == [0]
     assert len(lazy.futures) > 1

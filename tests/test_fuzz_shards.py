@@ -47,9 +47,9 @@ def test_shards_that_are_all_there_are_added_up(base: Plan) -> None:
         "a": journal(base, 1, 3, [0, 3, 6, 9]),
         "c": journal(base, 3, 3, [2, 5, 8]),
     }
-    result = merged(journals)
-    assert not result.trouble
-    assert result.counts == {"encode": {"same": 160}}
+    result, trouble = merged(journals)
+    assert not trouble
+    assert result.counts() == {"encode": {"same": 160}}
     assert result.questions == 150
 
 
@@ -83,24 +83,25 @@ def test_shards_that_are_all_there_are_added_up(base: Plan) -> None:
 def test_what_is_missing_or_there_twice_is_named(
     base: Plan, shards: dict[str, tuple[int, int, list[int]]], sentences: list[str]
 ) -> None:
-    result = merged({name: journal(base, *parts) for name, parts in shards.items()})
-    assert result.trouble == sentences
-    assert not result.counts
+    result, trouble = merged({name: journal(base, *parts) for name, parts in shards.items()})
+    assert trouble == sentences
+    assert not result.counts()
 
 
 def test_journals_of_two_campaigns_are_not_added_up(base: Plan) -> None:
     other = msgspec.structs.replace(base, seed=2)
-    result = merged({"a": journal(base, 1, 2, [0]), "b": journal(other, 2, 2, [1])})
-    assert result.trouble == ["b belongs to another campaign than a: seed must be 1, got 2"]
+    _, trouble = merged({"a": journal(base, 1, 2, [0]), "b": journal(other, 2, 2, [1])})
+    assert trouble == ["b belongs to another campaign than a: seed must be 1, got 2"]
 
 
 def test_a_campaign_that_time_ended_is_whole_up_to_where_all_shards_were(base: Plan) -> None:
     endless = msgspec.structs.replace(base, cases=None)
-    result = merged({"a": journal(endless, 1, 2, [0, 2, 4]), "b": journal(endless, 2, 2, [1])})
-    assert not result.trouble
+    other = journal(endless, 2, 2, [1])
+    result, trouble = merged({"a": journal(endless, 1, 2, [0, 2, 4]), "b": other})
+    assert not trouble
     assert result.questions == 3 * 16
-    gap = merged({"a": journal(endless, 1, 2, [0, 4]), "b": journal(endless, 2, 2, [1])})
-    assert gap.trouble == ["a: questions 32 to 47 of shard 1/2 are missing"]
+    _, gap = merged({"a": journal(endless, 1, 2, [0, 4]), "b": other})
+    assert gap == ["a: questions 32 to 47 of shard 1/2 are missing"]
 
 
 def test_shards_from_the_command_merge_to_what_one_campaign_found(tmp_path: Path) -> None:
@@ -113,7 +114,7 @@ def test_shards_from_the_command_merge_to_what_one_campaign_found(tmp_path: Path
     result = command("merge", *files)
     assert result.exit_code == 1, result.output
     assert "2 shards, questions 0 to 95" in result.output
-    together = merged({str(path): read_journal(path) for path in files})
+    together, _ = merged({str(path): read_journal(path) for path in files})
     assert together.findings.keys() == read_journal(whole).findings.keys()
     assert "; 1 shard, questions 0 to 95" in command("merge", whole).output
     assert command("merge", files[0]).exit_code == 3

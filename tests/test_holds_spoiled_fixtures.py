@@ -15,10 +15,11 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from tests.small_fixtures import small_fixtures, vouch
-from tokenref import catalogue
-from tokenref.catalogue import Catalogue, fixtures_folder, open_catalogue
+from tokenref import catalogue, packaged
+from tokenref.catalogue import Catalogue, open_catalogue
 from tokenref.cli import main
 from tokenref.errors import InputError
+from tokenref.packaged import fixtures_folder
 from tokenref.record import RecordError, canonical_json
 from tokenref.record_files import parse_manifest, read_file
 
@@ -362,11 +363,13 @@ def test_a_truncated_archive_in_an_installed_package_is_refused_with_2(
 ) -> None:
     archive = Path(shutil.make_archive(str(tmp_path / "fixtures"), "zip", whole))
     archive.write_bytes(archive.read_bytes()[:kept])
-    monkeypatch.setattr(catalogue, "__file__", str(tmp_path / "catalogue.py"))
-    monkeypatch.setattr(catalogue, "fixtures_folder", fixtures_folder.__wrapped__)
-    result = CliRunner().invoke(main, ["check", "reference"])
+    monkeypatch.setattr(packaged, "__file__", str(tmp_path / "packaged.py"))
+    for module in (catalogue, packaged):
+        monkeypatch.setattr(module, "fixtures_folder", fixtures_folder.__wrapped__)
     said = f"tokenref: {archive} is damaged or incomplete: install tokenref again\n"
-    assert (result.exit_code, result.output) == (2, said)
+    for command in (["check", "reference"], ["--version"]):
+        result = CliRunner().invoke(main, command)
+        assert (result.exit_code, result.output) == (2, said)
 
 
 def test_an_altered_file_in_the_archive_is_refused_with_its_name(

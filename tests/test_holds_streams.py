@@ -109,7 +109,7 @@ INTERRUPTED = {
     "check": ("check naive --fixtures fixtures", "tokenref.judge.judge"),
     "mutants": ("authoring mutants --fixtures fixtures", "tokenref.judge.judge"),
     "fixtures": ("authoring fixtures --folder filled", "tokenref.record.make_case"),
-    "fuzz": ("fuzz reference --op encode", "tokenref.fuzzing.campaign.run_group"),
+    "fuzz": ("fuzz reference --op encode", "tokenref.fuzzing.campaign.done_group"),
     "export": ("export --fixtures fixtures", "tokenref.protocol.requests.export"),
 }
 

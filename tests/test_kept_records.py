@@ -16,7 +16,7 @@ from authoring.cases.vocabularies import fixture_vocabularies, vocabulary_named
 from authoring.kept_records import kept_records
 from bpe_ref import Vocabulary, vocabulary_by_concatenation
 from tests.small_fixtures import vouch
-from tokenref.catalogue import Selection, fixtures_folder, open_catalogue
+from tokenref.catalogue import Selection, open_catalogue
 from tokenref.cli import main
 from tokenref.engines.table import engine
 from tokenref.errors import InputError
@@ -26,6 +26,7 @@ from tokenref.fuzzing.plan import Question
 from tokenref.fuzzing.promoting import Promoted, own_target, promoted, promoted_to_fixtures
 from tokenref.known import read_known
 from tokenref.operations import FLAGS
+from tokenref.packaged import fixtures_folder
 from tokenref.record import Case, RecordError, canonical_json, meaning_digest
 from tokenref.record_files import dump_records, read_records
 from tokenref.runner import run_engine

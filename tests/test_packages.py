@@ -20,7 +20,7 @@ import pytest
 import bpe_ref
 import sampling_ref
 from tests.small_fixtures import small_fixtures
-from tokenref import catalogue
+from tokenref import catalogue, packaged
 from tokenref.pages import page_text
 from tokenref.record import RecordError
 from tokenref.subjects import Samplers
@@ -102,8 +102,8 @@ def test_the_fixtures_are_read_from_an_archive_as_from_a_folder(
 ) -> None:
     folder = small_fixtures(tmp_path / "fixtures")
     archive = shutil.make_archive(str(tmp_path / "tokenref" / "fixtures"), "zip", folder)
-    monkeypatch.setattr(catalogue, "__file__", str(Path(archive).parent / "catalogue.py"))
-    for each in (catalogue.fixtures_folder, catalogue.shipped_subjects, catalogue.shipped_subject):
+    monkeypatch.setattr(packaged, "__file__", str(Path(archive).parent / "packaged.py"))
+    for each in (packaged.fixtures_folder, catalogue.shipped_subjects, catalogue.shipped_subject):
         monkeypatch.setattr(catalogue, each.__name__, cache(each.__wrapped__))
     packed, plain = catalogue.open_catalogue(), catalogue.open_catalogue(folder)
     assert isinstance(packed.folder, zipfile.Path)

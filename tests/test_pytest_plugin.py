@@ -12,6 +12,7 @@ from click.testing import CliRunner
 
 from bpe_ref import load
 from sampling_ref import PROFILES, step
+from tests.fakes.honest import changed
 from tests.small_fixtures import checkout_fixtures
 from tokenref.answers import Ok
 from tokenref.catalogue import open_catalogue
@@ -625,6 +626,16 @@ def test_a_program_is_driven_and_judged(pytester: pytest.Pytester, tmp_path: Pat
     wrong = run(pytester, f"--tokenref-cmd={sys.executable} {honest} wrong")
     assert wrong.parseoutcomes()["failed"] > 5
     wrong.stdout.fnmatch_lines(["*sampling/top_k/*keep: expected*Why the case exists*"])
+
+
+def test_a_program_that_fails_after_bye_is_an_error(
+    pytester: pytest.Pytester, tmp_path: Path
+) -> None:
+    command = changed(tmp_path, ops=["greedy"], bye="sys.exit('SUMMARY: a leak')")
+    pytester.makepyfile(DRIVEN)
+    shown = run(pytester, f"--tokenref-cmd={command}", "-k", "greedy")
+    assert (shown.ret, shown.parseoutcomes()["errors"]) == (1, 1)
+    shown.stdout.fnmatch_lines(["honest: after bye, it ended with exit status 1*a leak'"])
 
 
 def test_a_fixture_without_a_program_says_what_is_missing(pytester: pytest.Pytester) -> None:

@@ -1,25 +1,23 @@
 """Find the fixtures, their vocabularies, and selections of their cases in the order to run."""
 
 import difflib
-import zipfile
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import cache
 from hashlib import sha256
-from io import BytesIO
 from pathlib import Path
 from random import Random
 from shlex import quote
 from types import MappingProxyType
 from typing import Final
-from zipfile import BadZipFile, ZipFile
 
 import msgspec
 
 from bpe_ref import BpeError, Vocabulary
 from bpe_ref.formats.plain_json import parse_plain_json
 from tokenref.errors import InputError, InvalidRunError
+from tokenref.packaged import fixtures_folder
 from tokenref.questions.sampling import BatchInput, BatchStatInput, SeedsInput
 from tokenref.record import ROW_OPS, Case, RecordError, op_of
 from tokenref.record_files import (
@@ -57,26 +55,6 @@ class BudgetError(RecordError):
 
 class UnknownSubjectError(RecordError):
     """A record about an unknown vocabulary or tokenizer."""
-
-
-@cache
-def fixtures_folder() -> FixturePath:
-    """Return the folder of the fixtures in a checkout, or the archive in the installed package.
-
-    The archive is kept in memory, so that forked processes can read it independently.
-
-    >>> (fixtures_folder() / "MANIFEST.json").is_file()
-    True
-    """
-    archive = Path(__file__).parent / "fixtures.zip"
-    if not archive.is_file():
-        return Path(__file__).parent.parent / "fixtures"
-    try:
-        opened = ZipFile(BytesIO(archive.read_bytes()))
-    except BadZipFile:
-        raise InputError(f"{archive} is damaged or incomplete: install tokenref again") from None
-    opened.filename = str(archive)  # so that messages name it
-    return zipfile.Path(opened)
 
 
 @cache

@@ -9,6 +9,7 @@ import sys
 import traceback
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from importlib.metadata import version
 from io import TextIOWrapper
 from typing import Any, Final
 
@@ -24,8 +25,9 @@ from tokenref.commands.endings import (
     take_closed_streams,
     tell_error,
 )
-from tokenref.commands.table import MOVED, CommandTable
-from tokenref.errors import exit_code
+from tokenref.commands.table import CommandTable
+from tokenref.errors import InputError, exit_code
+from tokenref.packaged import fixtures_named
 from tokenref.visible import visible
 
 
@@ -43,22 +45,15 @@ class OneSentence(click.Group):
             return super().make_context(*args, **more)
         except click.ClickException as error:
             raise click.exceptions.Exit(_shown(error)) from None
-        except OSError as error:
-            _say(sentence_of(error))
+        except (InputError, OSError) as error:
+            _say(sentence_of(error) if isinstance(error, OSError) else str(error))
             code = 0 if isinstance(error, BrokenPipeError) else 2
             raise click.exceptions.Exit(code) from None
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command. Raises `UsageError` for one that only authors of the project need."""
-        if isinstance(self.commands, CommandTable):
-            for (command, *options), now in MOVED.items():
-                if args[0] == command and set(options) <= set(args):
-                    raise click.UsageError(
-                        f"{' '.join([command, *options])} is now `python -m authoring {now}`, "
-                        "in a checkout"
-                    )
+        """Find the command. Raises `UsageError` if an option with one value is repeated."""
         name, found, rest = super().resolve_command(ctx, args)
         if found is not None:
             refuse_repeated(found, rest)
@@ -160,11 +155,25 @@ def _say(sentence: str) -> None:
     forget_output()
 
 
+def _print_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
+    """Print the versions of the command and of its fixtures, if wanted."""
+    if wanted:
+        click.echo(f"tokenref, version {version('tokenref')}\n{fixtures_named()}")
+        ctx.exit()
+
+
 @click.group(
     cls=OneSentence,
     commands=CommandTable(),
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-@click.version_option(package_name="tokenref")
+@click.option(
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_print_version,
+    help="Show the version, that of the fixtures, and their digest.",
+)
 def main() -> None:
     """Test tokenizers and samplers against golden records, and show how they work."""

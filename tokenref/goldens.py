@@ -16,17 +16,12 @@ import msgspec
 from bpe_ref import BpeError, Vocabulary
 from bpe_ref.formats.plain_json import parse_plain_json
 from tokenref.answers import Ok, Refused, Unsupported, guarded
-from tokenref.catalogue import (
-    Catalogue,
-    UnknownSubjectError,
-    check_together,
-    fixtures_folder,
-    own_catalogue,
-)
+from tokenref.catalogue import Catalogue, UnknownSubjectError, check_together, own_catalogue
 from tokenref.engines.reference import ReferenceEngine
 from tokenref.errors import InputError
 from tokenref.judge import judge
 from tokenref.operations import ABOUT
+from tokenref.packaged import fixtures_folder
 from tokenref.questions.text import IdsOutput
 from tokenref.record import (
     OPERATIONS,

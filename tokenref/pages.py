@@ -35,7 +35,7 @@ def page_text(address: str) -> str:
     name, _, anchor = address.partition("#")
     pages = page_addresses()
     if name == "fixtures/README.md":
-        from tokenref.catalogue import fixtures_folder
+        from tokenref.packaged import fixtures_folder
 
         text = (fixtures_folder() / "README.md").read_text(encoding="utf-8")
     elif name in pages:

@@ -166,13 +166,16 @@ def run_engine(
 def _known_to_end(cases: Sequence[Case], engine: Engine, known: Sequence[Known]) -> set[str]:
     """Return the ids of cases that end another program, according to its known differences.
 
-    They are asked alone, so that each ends it only once, and do not count towards the limit.
+    They are asked alone, so that each ends it only once, and do not count towards the limit. Nor do
+    the canaries, which no list has.
     """
     if not isinstance(engine, HasIncidents):
         return set()
     entries = {case.id: entry_for(engine.name, case.id, known) for case in cases}
     return {
-        name for name, entry in entries.items() if entry and entry.status in {"crash", "timeout"}
+        name
+        for name, entry in entries.items()
+        if name.startswith(CANARY) or (entry and entry.status in {"crash", "timeout"})
     }
 
 
@@ -291,10 +294,6 @@ class Sessions:
         self._guard = not isinstance(engine, HasIncidents)  # another program cannot raise here
         self._catalogue = catalogue
         self._ids_only = ids_only or has_only_ids(engine)
-
-    def judge(self, case: Case) -> Judgement:
-        """Ask the engine, and return the judgement of its answer."""
-        return self.results([case])[0].judgement
 
     def results(self, cases: Sequence[Case]) -> list[Result]:
         """Run cases of one operation, profile and vocabulary, and judge the answers."""

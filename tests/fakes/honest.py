@@ -1,8 +1,9 @@
 """The reference as a program that speaks the protocol."""
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from textwrap import dedent, indent
 from typing import Any
 
 import msgspec
@@ -76,6 +77,44 @@ def _plain(answer: Answer) -> dict[str, Any]:
         case Crashed(message):
             return {"crash": {"msg": message}}
     raise AssertionError(answer)
+
+
+_CHANGED = """\
+import json, sys
+sys.path.insert(0, {root!r})
+from tests.fakes.honest import make
+{before}
+answer = make()
+for line in sys.stdin:
+    message = json.loads(line)
+    if message['cmd'] == 'bye':
+        {bye}
+    said = answer(message)
+    if {ops} and 'ops' in said:
+        said['ops'] = {{op: said['ops'][op] for op in {ops}}}
+    for case, result in zip(message.get('cases', ()), said.get('results', ())):
+{change}
+    print(json.dumps(said), flush=True)
+"""
+
+
+def changed(
+    folder: Path,
+    change: str = "pass",
+    *,
+    ops: Sequence[str] = (),
+    before: str = "",
+    bye: str = "break",
+) -> str:
+    """Return the command of the honest program, with a change to each `result` of a `case`.
+
+    `ops` are all that it declares, `before` is what it does at the start, and `bye` how it ends.
+    """
+    program = folder / "engine.py"
+    root, lines = str(Path(__file__).parent.parent.parent), indent(dedent(change), " " * 8)
+    parts = {"root": root, "ops": [*ops], "before": dedent(before), "bye": bye, "change": lines}
+    program.write_text(_CHANGED.format(**parts))
+    return f"{sys.executable} {program}"
 
 
 def main() -> None:

@@ -42,9 +42,9 @@ from tokenref.fuzzing.printing import (
 from tokenref.fuzzing.shrinking import shrunk
 from tokenref.known import Known, differences_of, read_known
 from tokenref.protocol.channel import Patience
-from tokenref.protocol.engine import ProtocolEngine
+from tokenref.protocol.engine import ProtocolEngine, incidents_of
 from tokenref.record import OPS
-from tokenref.reports.terminal import print_line
+from tokenref.reports.terminal import print_incidents, print_line
 from tokenref.result import length
 from tokenref.runner import run_engine
 from tokenref.strategies import SAMPLER_QUESTIONS, TOKENIZER_QUESTIONS, VOCABULARY_QUESTIONS
@@ -99,8 +99,9 @@ def campaign(
     begin = time.monotonic()
     until = None if seconds is None else time.time() + seconds + shrink_seconds
     limits = Limits(seconds=shrink_seconds, until=until)
+    comparer = comparer_for(plan, engine)
     try:
-        if gone := no_longer_failing(journal, comparer_for(plan, engine)):
+        if gone := no_longer_failing(journal, comparer):
             print_line(
                 output_console(),
                 f"no longer failing: {', '.join(gone)}. If you have changed the engine, delete "
@@ -108,11 +109,12 @@ def campaign(
                 "yellow",
             )
         if any(finding.unfinished for finding in journal.findings.values()):
-            run.take_smaller(made_smaller(journal, comparer_for(plan, engine), limits))
+            run.take_smaller(made_smaller(journal, comparer, limits))
             seconds = None if seconds is None else max(0.0, begin + seconds - time.monotonic())
         why = run_campaign(
             journal,
             run.take,
+            comparer,
             patience=wanted.patience,
             limits=limits,
             seconds=seconds,
@@ -126,7 +128,7 @@ def campaign(
             executor.shutdown(wait=not interrupted)
     if journal.findings and not interrupted:
         _print_likely_causes(engine, journal, wanted.patience.restarts)
-    if journal.findings:
+    if _print_incidents(engine) or journal.findings:
         return FAILURES
     if interrupted:
         return INTERRUPTED
@@ -134,6 +136,11 @@ def campaign(
         {"same", "failed", "known"} & fates.keys() for fates in journal.counts().values()
     )
     return CLEAN if compared and not run.trouble else NOTHING_COMPARED
+
+
+def _print_incidents(engine: Engine) -> bool:
+    """End the engine, and return whether it failed in a way that no single question caused."""
+    return print_incidents(output_console(), {engine.name: incidents_of(engine)})
 
 
 def _print_likely_causes(engine: Engine, journal: Journal, restarts: int) -> None:
@@ -181,17 +188,14 @@ def ask_again(wanted: Wanted, index: int, shrink_seconds: float) -> int:
     question = questions_of(plan.selection, plan.seed, index // GROUP)[index % GROUP]
     (outcome,) = comparer.compare([question])
     print_question(console, outcome)
-    if outcome.fate != "failed":
-        return CLEAN if outcome.fate in {"same", "known"} else NOTHING_COMPARED
-    finding = finding_of(
-        outcome,
-        shrunk(outcome, comparer, Limits(seconds=shrink_seconds)),
-        index=index,
-        seed=plan.seed,
-        engine=f"{engine.name} {engine.version}",
-    )
-    print_finding(console, finding, plan)
-    return FAILURES
+    if outcome.fate == "failed":
+        small = shrunk(outcome, comparer, Limits(seconds=shrink_seconds))
+        name = f"{engine.name} {engine.version}"
+        finding = finding_of(outcome, small, index=index, seed=plan.seed, engine=name)
+        print_finding(console, finding, plan)
+    if _print_incidents(engine) or outcome.fate == "failed":
+        return FAILURES
+    return CLEAN if outcome.fate in {"same", "known"} else NOTHING_COMPARED
 
 
 def plan_for(wanted: Wanted, engine: Engine) -> Plan:
@@ -428,9 +432,7 @@ class CampaignRun:
         plan = self._journal.plan
         print_bugs(self._console, bugs, plan, self._shown)
         sentence = f"{why} (seed {plan.seed}, shard {plan.shard})"
-        found = sentence_of(len(bugs), len(self._journal.findings))
-        declined = self._journal.declined()
-        print_summary(self._console, self._journal.counts(), found, sentence, plan, declined)
+        print_summary(self._console, self._journal, bugs, sentence)
 
     def _keep(self, finding: Finding) -> None:
         self._journal.add(finding)

@@ -36,11 +36,11 @@ from tokenref.engines.table import Unavailable, engine
 from tokenref.errors import InputError
 from tokenref.known import Known, differences_of, read_known
 from tokenref.protocol.channel import Patience, StartError
-from tokenref.protocol.engine import NOT_RESTARTED, WHILE_LOADING, ProtocolEngine
+from tokenref.protocol.engine import NOT_RESTARTED, WHILE_LOADING, ProtocolEngine, incidents_of
 from tokenref.protocol.opening import GreetingError, arguments_of, open_program
 from tokenref.record import OWN_DRAW_OPS, Case, op_of
 from tokenref.reports.results import UNJUDGED, dump_corpus_report, dump_report
-from tokenref.reports.terminal import print_corpus, print_line, print_results
+from tokenref.reports.terminal import print_corpus, print_incidents, print_line, print_results
 from tokenref.result import length
 from tokenref.runner import Run, Sessions, run_engine
 from tokenref.visible import visible
@@ -255,10 +255,7 @@ def _run_all(
             if isinstance(entry, ProtocolEngine):
                 entry.when_late = partial(_print_late, bar.console, entry.name)
             runs.append(run_engine(entry, cases, catalogue, progress=shown, **how))
-            if isinstance(entry, ProtocolEngine):
-                so_far = len(entry.incidents)
-                entry.close()  # now, because it may fail
-                runs[-1].incidents += entry.incidents[so_far:]
+            runs[-1].incidents = incidents_of(entry)  # it may fail when it is closed
             bar.remove_task(task)
     alone = partial(Sessions, catalogue=catalogue, ids_only=how["ids_only"])
     _note_what_passes_alone(runs, available, alone)
@@ -395,12 +392,13 @@ def _check_corpora(
             for _, each in each_answer(texts, comparer.compare, errors):
                 compared.append(each)
                 bar.update(task, advance=1)
+    incidents = {entry.name: incidents_of(entry) for entry in available}
     if json_path is not None:
-        write(dump_corpus_report(compared, about, errors), json_path)
+        write(dump_corpus_report(compared, about, errors, incidents), json_path)
     print_corpus(console, compared)
     for note in dict.fromkeys(note for each in compared for note in each.notes):
         print_line(console, f"note: {note}", "yellow")
-    code = corpus_exit_code(compared)
+    code = max(corpus_exit_code(compared), int(print_incidents(console, incidents)))
     for name, reason in unavailable:
         print_line(console, f"{name} is unavailable: {reason}", "yellow", above="\n")
     _print_not_bpe(console, available)

@@ -138,31 +138,24 @@ def merge(ctx: click.Context, files: Sequence[Path]) -> None:
     """
     from tokenref.fuzzing.findings import likely_bugs
     from tokenref.fuzzing.journal import merged, read_journal
-    from tokenref.fuzzing.printing import print_bugs, print_summary, sentence_of
+    from tokenref.fuzzing.printing import print_bugs, print_summary
     from tokenref.visible import visible
 
     journals = {str(path): read_journal(path) for path in files}
     if len(journals) < len(files):
         raise InputError("each file must be given only once")
-    result = merged(journals)
+    whole, trouble = merged(journals)
     console = output_console()
-    for sentence in result.trouble:
+    for sentence in trouble:
         console.print(visible(sentence), style="red", markup=False, highlight=False, soft_wrap=True)
-    if result.trouble:
+    if trouble:
         ctx.exit(3)
-    plan = next(iter(journals.values())).plan
-    bugs = likely_bugs(result.findings.values())
-    print_bugs(console, bugs, plan)
-    print_summary(
-        console,
-        result.counts,
-        sentence_of(len(bugs), len(result.findings)),
-        f"{len(files)} shard{'s' * (len(files) != 1)}, questions 0 to {result.questions - 1:,} "
-        f"(seed {plan.seed})",
-        plan,
-        result.declined,
-    )
-    ctx.exit(1 if result.findings else 0)
+    bugs = likely_bugs(whole.findings.values())
+    print_bugs(console, bugs, whole.plan)
+    shards = f"{len(files)} shard{'s' * (len(files) != 1)}"
+    asked = f"questions 0 to {whole.questions - 1:,} (seed {whole.plan.seed})"
+    print_summary(console, whole, bugs, f"{shards}, {asked}")
+    ctx.exit(1 if whole.findings else 0)
 
 
 @click.command()

@@ -22,7 +22,7 @@ from bpe_ref.models.bpe import BPE
 from bpe_ref.models.byte_bpe import ByteBPE
 from bpe_ref.tracing import check_length, lost_pairs, render_details, trace
 from sampling_ref import PROFILES
-from tokenref.catalogue import fixtures_folder, open_catalogue
+from tokenref.catalogue import open_catalogue
 from tokenref.commands import sampling
 from tokenref.commands.options import SAMPLER_OPERATION, Given, given_options
 from tokenref.commands.paths import (
@@ -36,11 +36,11 @@ from tokenref.commands.text import PATTERN, argument_text, given_texts, loaded, 
 from tokenref.engines.table import Unavailable, engine, engine_names
 from tokenref.errors import InputError
 from tokenref.operations import ABOUT
+from tokenref.packaged import fixtures_named
 from tokenref.pages import meanings, page_addresses, page_text
 from tokenref.questions.sampling import BatchInput
 from tokenref.readable import readable_json, readable_verdict
 from tokenref.record import OWN_DRAW_OPS, SAMPLER_OPS, Case, canonical_case, form_of, op_of
-from tokenref.record_files import manifest_digest, parse_manifest
 from tokenref.reports.terminal import print_labelled
 from tokenref.rules import DECIDES, STANDARD, points, rule_names, slug
 from tokenref.verdicts import MustRefuse, Survey
@@ -187,8 +187,7 @@ def _trace_bytes(model: ByteBPE, piece: str) -> None:
 @click.command()
 def engines() -> None:
     """List the engines and the version of the fixtures."""
-    manifest = parse_manifest(fixtures_folder())
-    click.echo(f"fixtures {manifest.version}, {manifest_digest(manifest)}")
+    click.echo(fixtures_named())
     for name in engine_names():
         entry = engine(name)
         state = f"unavailable: {entry.reason}" if isinstance(entry, Unavailable) else entry.version

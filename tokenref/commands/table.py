@@ -40,17 +40,6 @@ COMMANDS: Final[Mapping[str, tuple[str, str]]] = {
 """Maps a command to its module in `tokenref.commands` and its function there."""
 
 
-MOVED: Final[Mapping[tuple[str, ...], str]] = {
-    ("attest",): "attest",
-    ("fill", "--check"): "fixtures --check",
-    ("fill", "--folder"): "fixtures --folder",
-    ("mutants",): "mutants",
-    ("profiles", "--check"): "profiles --check",
-    ("profiles", "--page"): "profiles --page",
-}
-"""What authors of the project do, and its command in `python -m authoring`."""
-
-
 class CommandTable(UserDict[str, click.Command]):
     """The commands, as click wants them, each imported when it is looked up.
 

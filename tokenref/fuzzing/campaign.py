@@ -1,8 +1,8 @@
 """A campaign: the groups of one shard, one after another, until all are done or time is up.
 
 The unit of work is a group: its questions are drawn, asked, compared, and failures are shrunk.
-Input and output of a group are lines of JSON, so any executor can run it, in this process or on
-another machine. A worker opens the engine once and keeps it.
+For an executor, input and output of a group are lines of JSON, so that it can run on another
+machine. A worker opens the engine once and keeps it.
 
 Each finished group is reported at once. Only the journal is kept: a campaign that was stopped
 resumes with the first group that is not done. When time is up, failures that were already found
@@ -12,7 +12,7 @@ are shrunk for at most `Limits.seconds`.
 import atexit
 import signal
 import time
-from collections.abc import Callable, Generator, Hashable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
 from contextlib import closing
 from dataclasses import replace
@@ -27,7 +27,7 @@ from msgspec import Struct, structs
 from tokenref.answers import Engine, NotAsked, quiet_standard_error
 from tokenref.engines.table import available
 from tokenref.errors import InputError
-from tokenref.fuzzing.comparing import Comparer
+from tokenref.fuzzing.comparing import Comparer, Outcome, without_values
 from tokenref.fuzzing.drawn_questions import questions_of
 from tokenref.fuzzing.findings import Finding, finding_of, keys_of, likely_bugs, question_of
 from tokenref.fuzzing.journal import Group, Journal, summed
@@ -122,7 +122,7 @@ def done_group(plan: Plan, comparer: Comparer, group: int, limits: Limits | None
             interrupted = interrupted or small.was_interrupted
             engine = f"{comparer.name} {comparer.version}"
             finding = finding_of(outcome, small, index=first + place, seed=plan.seed, engine=engine)
-            if not _known_keys(comparer, finding, limits).isdisjoint(keys_of(finding)):
+            if _is_known(comparer, finding, limits):
                 outcomes[place] = replace(outcome, fate="known")
                 continue
             seen.add(kind)
@@ -141,18 +141,27 @@ _SECONDS_OF_KNOWN: Final = 0.5
 """Maximum time to shrink the question of a known difference."""
 
 
-def _known_keys(comparer: Comparer, finding: Finding, limits: Limits) -> set[tuple[Hashable, ...]]:
-    """Return the keys of the known differences in the operation of a finding, shrunk as it is."""
-    op = str(finding.record["op"])
-    if op not in comparer.known_keys:
-        comparer.known_keys[op] = set()
-        limits = structs.replace(limits, seconds=min(_SECONDS_OF_KNOWN, limits.seconds))
-        for outcome in comparer.known_failures:
-            if outcome.question.op == op:
-                small = shrunk(outcome, comparer, limits)
-                known = finding_of(outcome, small, index=0, seed=0, engine=comparer.name)
-                comparer.known_keys[op].update(keys_of(known))
-    return comparer.known_keys[op]
+def _is_known(comparer: Comparer, finding: Finding, limits: Limits) -> bool:
+    """Return whether a known difference, shrunk as the finding is, has one of its keys.
+
+    Those that look most like it come first, because shrinking takes long.
+    """
+    op, keys = str(finding.record["op"]), set(keys_of(finding))
+    limits = structs.replace(limits, seconds=min(_SECONDS_OF_KNOWN, limits.seconds))
+    name, message = (finding.subject or {}).get("name", ""), without_values(finding.detail)
+
+    def unlike(outcome: Outcome) -> tuple[bool, bool, bool]:
+        other = without_values(outcome.judgement.detail) != message
+        return outcome not in comparer.known_keys, outcome.question.name != name, other
+
+    for outcome in sorted((o for o in comparer.known_failures if o.question.op == op), key=unlike):
+        if outcome not in comparer.known_keys:
+            small = shrunk(outcome, comparer, limits)
+            known = finding_of(outcome, small, index=0, seed=0, engine=comparer.name)
+            comparer.known_keys[outcome] = frozenset(keys_of(known))
+        if not keys.isdisjoint(comparer.known_keys[outcome]):
+            return True
+    return False
 
 
 WAITING: Final = 64
@@ -165,6 +174,7 @@ _TICK: Final = 0.2
 def run_campaign(
     journal: Journal,
     report: Callable[[Done], bool],
+    comparer: Comparer,
     *,
     patience: Patience,
     limits: Limits | None = None,
@@ -173,23 +183,22 @@ def run_campaign(
 ) -> str:
     """Run the groups that a journal lacks, and return in a few words why the campaign ended.
 
-    `report` is called for each finished group and returns whether to continue. After `seconds` no
-    new group is started. `KeyboardInterrupt` propagates after the current results have been
-    reported; groups that are running in an executor are run again another time.
+    `report` is called for each finished group and returns whether to continue. Without an executor
+    `comparer` is used. After `seconds` no new group is started. `KeyboardInterrupt` propagates
+    after the current results have been reported; groups that are running in an executor are run
+    again another time.
     """
     end = None if seconds is None else time.monotonic() + seconds
-    work = msgspec.json.encode(
-        Work(plan=journal.plan, patience=patience, limits=limits or Limits())
-    )
+    work = Work(plan=journal.plan, patience=patience, limits=limits or Limits())
 
     def is_time_up() -> bool:
         return end is not None and time.monotonic() >= end
 
     until = takewhile(lambda _: not is_time_up(), groups_left(journal.plan, journal))
     results: Generator[Done] = (
-        (msgspec.json.decode(run_group(work, group), type=Done) for group in until)
+        (done_group(work.plan, comparer, group, work.limits) for group in until)
         if executor is None
-        else _there(until, work, executor, is_time_up)
+        else _there(until, msgspec.json.encode(work), executor, is_time_up)
     )
     with closing(results):  # so that what still runs in an executor is cancelled now
         for done in results:

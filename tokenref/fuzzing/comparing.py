@@ -190,11 +190,8 @@ Fate: TypeAlias = Literal["same", "failed", "known", "ignored", "unsupported", "
 """`known`: a failure like those of a known difference. `ignored`: a failure that matches --ignore.
 `undecided`: the reference cannot answer, or rounding decides."""
 
-MANY: Final = 64
-"""Number of questions in one message to an engine that takes many."""
 
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Outcome:
     """The outcome of one question."""
 
@@ -237,8 +234,8 @@ class Comparer:
         `ids_only` is as for `run_engine`.
         """
         self._known = known
-        self.known_keys: dict[str, set[tuple[Hashable, ...]]] = {}
-        """For operations with findings, what `likely_bugs` recognises known failures by."""
+        self.known_keys: dict[Outcome, frozenset[Hashable]] = {}
+        """What `likely_bugs` recognises known failures by, of those that a finding needed."""
 
         self._ignored, self._ids_only = ignored, ids_only
         self.name, self.version = engine.name, engine.version
@@ -247,9 +244,9 @@ class Comparer:
         self._reference = OneSession(ReferenceEngine())
 
     @property
-    def takes_many(self) -> bool:
-        """Whether the engine takes many questions in one message."""
-        return isinstance(self._engine.session, AnswersMany)
+    def most_at_once(self) -> int:
+        """How many questions the engine takes in one message."""
+        return 64 if isinstance(self._engine.session, AnswersMany) else 1
 
     def restart(self) -> bool:
         """End the engine's process, and return whether it has one. The next question starts it."""

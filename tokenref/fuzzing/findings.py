@@ -38,7 +38,7 @@ from tokenref.errors import InputError
 from tokenref.floats import FloatsError, Strict, is_numbers, numbers_of
 from tokenref.fuzzing.comparing import Outcome, case_of, without_values
 from tokenref.fuzzing.plan import GENERATOR, Question
-from tokenref.fuzzing.shrinking import Shrunk
+from tokenref.fuzzing.shrinking import LARGEST, Shrunk
 from tokenref.fuzzing.smaller_questions import HEXADECIMAL, ROWS, hardness, numbers_in
 from tokenref.record import PIPELINE_OPS, TOKENIZER_OPS, canonical_json
 from tokenref.reports.terminal import split_detail
@@ -153,10 +153,6 @@ def said(answer: Answer) -> dict[str, Any]:
     message = getattr(answer, "message", "") or getattr(answer, "reason", "")
     said_last = {"log": log[-LONGEST_LOG:]} if (log := getattr(answer, "log", "")) else {}
     return {type(answer).__name__.lower(): {"msg": str(message)[:LONGEST_GOT], **said_last}}
-
-
-LARGEST: Final = 20_000
-"""Maximum tokens of a vocabulary that is stored completely; a larger one needs a name."""
 
 
 def written(subject: Subject, name: str) -> dict[str, Any] | None:

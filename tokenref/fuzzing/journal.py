@@ -14,7 +14,7 @@ up if nothing is wrong.
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from itertools import islice, pairwise
+from itertools import count, islice, pairwise
 from pathlib import Path
 from typing import Final, TypeAlias
 
@@ -94,6 +94,12 @@ class Journal:
             self.findings.pop(line.replaces, None)
             if line.is_kept(self.findings):
                 self.findings[line.sum] = line
+
+    @property
+    def questions(self) -> int:
+        """All questions below this number were asked, if the groups are those of all shards."""
+        asked = GROUP * next(group for group in count() if group not in self.groups)
+        return asked if self.plan.cases is None else min(asked, self.plan.cases)
 
     def counts(self) -> dict[str, dict[str, int]]:
         """Return for each operation the number of questions by outcome."""
@@ -227,41 +233,21 @@ _SHOWN: Final = 20
 """How many missing shards are listed; the others are counted."""
 
 
-@dataclass
-class Merged:
-    """Several journals combined; the result does not depend on their order."""
+def merged(journals: Mapping[str, Journal]) -> tuple[Journal, list[str]]:
+    """Return the shards of one campaign, given by the names of their files, as one journal.
 
-    counts: dict[str, dict[str, int]] = field(default_factory=dict)
-    findings: dict[str, Finding] = field(default_factory=dict)
-    trouble: list[str] = field(default_factory=list)
-    """What is missing or duplicated: a sentence per shard or range of questions."""
-
-    questions: int = 0
-    """All questions below this number were asked."""
-
-    declined: dict[str, dict[str, int]] = field(default_factory=dict)
-
-
-def merged(journals: Mapping[str, Journal]) -> Merged:
-    """Combine the journals of one campaign, given by the names of their files."""
+    The second value is what is missing or duplicated: a sentence per shard or range of questions.
+    Then the journal is empty. The result does not depend on the order of the shards.
+    """
+    whole = Journal(next(iter(journals.values())).plan)
     trouble = list(_strangers(journals))
-    if not trouble:
-        trouble = [*_wrong_shards(journals), *_wrong_groups(journals)]
-    if trouble:
-        return Merged(trouble=trouble)
-    plan = next(iter(journals.values())).plan
-    count = plan.shard.count
-    ends = [_done(journal)[-1] + count for journal in journals.values()]
-    result = Merged(
-        summed(journal.counts() for journal in journals.values()),
-        questions=GROUP * min(ends) if plan.cases is None else plan.cases,
-        declined=summed(journal.declined() for journal in journals.values()),
-    )
-    for journal in journals.values():
+    trouble = trouble or [*_wrong_shards(journals), *_wrong_groups(journals)]
+    for journal in () if trouble else journals.values():
+        whole.groups |= journal.groups
         for finding in journal.findings.values():
-            if finding.is_kept(result.findings):
-                result.findings[finding.sum] = finding
-    return result
+            if finding.is_kept(whole.findings):
+                whole.findings[finding.sum] = finding
+    return whole, trouble
 
 
 def _strangers(journals: Mapping[str, Journal]) -> Iterator[str]:
@@ -277,19 +263,19 @@ def _strangers(journals: Mapping[str, Journal]) -> Iterator[str]:
 
 def _wrong_shards(journals: Mapping[str, Journal]) -> Iterator[str]:
     """Yield a sentence for each shard with no journal or several."""
-    count = next(iter(journals.values())).plan.shard.count
+    shards = next(iter(journals.values())).plan.shard.count
     there: dict[int, list[str]] = {}
     for name, journal in journals.items():
         there.setdefault(journal.plan.shard.number, []).append(name)
-    missing = (number for number in range(1, count + 1) if number not in there)
+    missing = (number for number in range(1, shards + 1) if number not in there)
     for number in islice(missing, _SHOWN):  # nearly all of a billion shards may be missing
-        yield f"shard {number}/{count} is missing"
-    more = count - len(there) - _SHOWN
+        yield f"shard {number}/{shards} is missing"
+    more = shards - len(there) - _SHOWN
     if more > 0:
         yield f"and {more:,} more shards are missing"
     for number, names in sorted(there.items()):
         if len(names) > 1:
-            yield f"shard {number}/{count} occurs {len(names)} times: {', '.join(names)}"
+            yield f"shard {number}/{shards} occurs {len(names)} times: {', '.join(names)}"
 
 
 def _wrong_groups(journals: Mapping[str, Journal]) -> Iterator[str]:

@@ -1,6 +1,7 @@
 """A campaign on a terminal: its progress, what it found, and what it asked."""
 
 import shlex
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, Final
@@ -13,6 +14,7 @@ from tokenref.answers import Ok
 from tokenref.engines.reference_samplers import SamplerSession
 from tokenref.fuzzing.comparing import Outcome
 from tokenref.fuzzing.findings import Finding, LikelyBug, disagreement, said
+from tokenref.fuzzing.journal import Journal
 from tokenref.fuzzing.plan import Plan
 from tokenref.readable import readable_json
 from tokenref.record import OPS, canonical_json
@@ -22,6 +24,7 @@ from tokenref.reports.terminal import (
     counts_table,
     print_labelled,
     print_line,
+    print_reasons,
     split_detail,
 )
 from tokenref.result import answer_digest
@@ -145,14 +148,10 @@ def again(plan: Plan, index: int) -> list[str]:
 
 
 def print_summary(
-    console: Console,
-    counts: Mapping[str, Mapping[str, int]],
-    found: str,
-    sentence: str,
-    plan: Plan,
-    declined: Mapping[str, Mapping[str, int]],
+    console: Console, journal: Journal, bugs: Sequence[LikelyBug], sentence: str
 ) -> None:
     """Print the number of questions by operation and outcome, why some have no answer, and more."""
+    plan, counts = journal.plan, journal.counts()
     shown = [
         fate
         for fate in _FATES
@@ -183,27 +182,13 @@ def print_summary(
         )
     if plan.ids_only and "tokenize" in plan.selection.ops:
         print_line(console, ONLY_IDS, "dim", above="\n")
-    _print_declined(console, declined)
+    declined = {f"{op}: {why}": n for op, of in journal.declined().items() for why, n in of.items()}
+    if declined:
+        count = _counted(sum(declined.values()), "question")
+        title = f"unsupported: {count} that the program declined"
+        print_reasons(console, title, Counter(dict(sorted(declined.items()))), "other reasons")
+    found = sentence_of(len(bugs), len(journal.findings))
     print_line(console, f"{found}; {sentence}", above="\n")
-
-
-_REASONS: Final = 8
-"""How many reasons are shown."""
-
-
-def _print_declined(console: Console, declined: Mapping[str, Mapping[str, int]]) -> None:
-    """Print how many questions the program declined, and its most frequent reasons."""
-    reasons = [(n, op, why) for op, each in declined.items() for why, n in each.items()]
-    reasons.sort(key=lambda reason: (-reason[0], *reason[1:]))
-    if not reasons:
-        return
-    total = sum(number for number, _, _ in reasons)
-    said = f"unsupported: {_counted(total, 'question')} that the program declined"
-    print_line(console, said, "dim", above="\n")
-    for number, op, why in reasons[:_REASONS]:
-        print_line(console, visible(f"  {number:,} of {op}: {why}"), "dim")
-    if more := sum(number for number, _, _ in reasons[_REASONS:]):
-        print_line(console, f"  {more:,} for other reasons", "dim")
 
 
 _SHOWN: Final = 3

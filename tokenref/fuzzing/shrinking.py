@@ -28,7 +28,7 @@ import msgspec
 
 from bpe_ref import Vocabulary
 from tokenref.floats import pack, unpack
-from tokenref.fuzzing.comparing import MANY, Comparer, Outcome
+from tokenref.fuzzing.comparing import Comparer, Outcome
 from tokenref.fuzzing.plan import Limits, Question
 from tokenref.fuzzing.smaller_questions import (
     hardness,
@@ -41,6 +41,9 @@ from tokenref.record import OPERATIONS, SAMPLER_OPS, canonical_json
 
 MOST_TRIES: Final = 4_000
 """Maximum number of questions for one failure."""
+
+LARGEST: Final = 20_000
+"""Maximum tokens of a vocabulary that is made smaller and stored; a larger one needs a name."""
 
 
 @dataclass(frozen=True)
@@ -104,7 +107,8 @@ def _requests(question: Question) -> Iterator[Question]:
 
 
 def _vocabularies(question: Question) -> Iterator[Question]:
-    if isinstance(question.subject, Vocabulary):
+    """Yield questions about smaller vocabularies, unless theirs is too large to be stored."""
+    if isinstance(question.subject, Vocabulary) and len(question.subject.tokens) <= LARGEST:
         for vocabulary, request in smaller_vocabularies(question.subject, question.request):
             yield replace(question, subject=vocabulary, name="", request=request)
 
@@ -120,7 +124,7 @@ class _Search:
         self._end = end
         restarts = failed.judgement.status in {"crash", "timeout"}
         self._is_alone = False
-        self._many = MANY if comparer.takes_many and not restarts else 1
+        self._many = 1 if restarts else comparer.most_at_once
 
     def fails_again(self) -> bool:
         """Ask the smallest question once more; what fails now and then is not made smaller."""
@@ -162,7 +166,8 @@ class _Search:
         """Take smaller steps while one of them still fails."""
         seen: set[bytes] = set()
         while True:
-            smaller = self._first_failing(self._worth(steps(self.best.question), seen))
+            worth = self._worth(steps(self.best.question), seen)
+            smaller = self._first_failing(worth, self._many if steps is _requests else 1)
             if smaller is None:
                 return
             self.best = smaller
@@ -182,10 +187,10 @@ class _Search:
             if _size(smaller) < size and _is_well_formed(smaller):
                 yield smaller
 
-    def _first_failing(self, questions: Iterable[Question]) -> Outcome | None:
+    def _first_failing(self, questions: Iterable[Question], many: int = 1) -> Outcome | None:
         waiting = iter(questions)
         while not self.is_over():
-            batch = list(islice(waiting, min(self._many, self._left)))
+            batch = list(islice(waiting, min(many, self._left)))
             if not batch:
                 return None
             self._left -= len(batch)
@@ -200,7 +205,7 @@ class _Search:
 def _size(question: Question) -> tuple[object, ...]:
     """Return what must get smaller with each step, so that shrinking ends."""
     request = canonical_json(question.request)
-    about = size_of(question.subject) if isinstance(question.subject, Vocabulary) else (0,)
+    about = question.subject.remember(size_of) if isinstance(question.subject, Vocabulary) else (0,)
     if question.op not in SAMPLER_OPS:
         return len(request) + about[0], request, about
     rows = [row for _, row in numbers_in(question.request)]

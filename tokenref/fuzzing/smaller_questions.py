@@ -88,6 +88,8 @@ def _smaller(key: str, value: Any) -> Iterator[Any]:
         yield from cuts(value)
     elif value is True:
         yield False
+    elif value == "all" and key in {"allowed", "disallowed"}:
+        yield []
     elif isinstance(value, int) and value is not False:
         yield from _smaller_numbers(value)
     elif isinstance(value, str) and key in HEXADECIMAL:

@@ -15,7 +15,17 @@ from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 from bpe_ref import Vocabulary
-from tokenref.answers import UNDECLARED, Answer, Crashed, Declared, NotAsked, TimedOut, Unsupported
+from tokenref.answers import (
+    UNDECLARED,
+    Answer,
+    Crashed,
+    Declared,
+    Engine,
+    HasIncidents,
+    NotAsked,
+    TimedOut,
+    Unsupported,
+)
 from tokenref.catalogue import LARGEST_BATCH
 from tokenref.errors import InputError
 from tokenref.protocol.channel import Channel, ChannelError, LateError, Patience, StartError
@@ -66,6 +76,7 @@ class ProtocolEngine:
         self.incidents: list[str] = []
         """Failures that no single question caused."""
 
+        self._fails_after_bye = False
         self.restarts = 0
         self._forgiven = 0
         self.when_late: Callable[[str], None] | None = None
@@ -137,13 +148,14 @@ class ProtocolEngine:
     def close(self) -> None:
         """Say goodbye, and end the program whether it responds or not.
 
-        Another question starts it again. If the program fails now, that is an incident.
+        Another question starts it again. If the program fails now, that is an incident, once.
         """
         channel, self._channel, self._loaded = self._channel, None, None
         try:
             if channel is not None:
                 how = channel.bye(line_of({"cmd": "bye"}))
-                if how:
+                if how and not self._fails_after_bye:
+                    self._fails_after_bye = True
                     self.incidents.append(f"after bye, {how}{last_words(channel.log)}")
         finally:
             if channel is not None:
@@ -318,6 +330,13 @@ class ProtocolEngine:
             except OSError as error:
                 raise InputError(f"{path} cannot be written: {error.strerror}") from None
         return path
+
+
+def incidents_of(engine: Engine) -> list[str]:
+    """End an engine that is another program. Return its failures that no single question caused."""
+    if isinstance(engine, ProtocolEngine):
+        engine.close()
+    return list(engine.incidents) if isinstance(engine, HasIncidents) else []
 
 
 @dataclass(frozen=True, eq=False)

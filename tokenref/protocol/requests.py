@@ -43,11 +43,12 @@ from tokenref.answers import (
     quiet_standard_error,
     why_none,
 )
-from tokenref.catalogue import LARGEST_BATCH, Catalogue, batches, fixtures_folder
+from tokenref.catalogue import LARGEST_BATCH, Catalogue, batches
 from tokenref.diagnosis.facts import DIFFERS, result_of
 from tokenref.errors import InputError, InvalidRunError
 from tokenref.files import lines_of
 from tokenref.judge import FAILURES, judge
+from tokenref.packaged import fixtures_folder
 from tokenref.protocol.channel import LONGEST_LINE
 from tokenref.protocol.messages import (
     PROTO,

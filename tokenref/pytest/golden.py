@@ -24,6 +24,7 @@ from tokenref.floats import FloatsError, Type, is_numbers, pack, type_of, unpack
 from tokenref.goldens import open_own
 from tokenref.judge import judge
 from tokenref.protocol.channel import StartError
+from tokenref.protocol.engine import incidents_of
 from tokenref.protocol.opening import GreetingError, open_program
 from tokenref.questions.sampling import unpack_parameters
 from tokenref.readable import readable_json
@@ -387,7 +388,8 @@ def catalogue() -> Catalogue:
 def driven(command: str) -> Iterator[Callable[[Golden], None]]:
     """Start a program, and yield a function that runs a record with it. End it afterwards.
 
-    If it does not start or does not answer hello, pytest ends with one sentence.
+    If it does not start or does not answer hello, pytest ends with one sentence. If it fails in
+    another way than by an answer, that is an error after the last test.
     """
     try:
         engine = open_program(command)
@@ -398,7 +400,7 @@ def driven(command: str) -> Iterator[Callable[[Golden], None]]:
     def ask(case: Golden) -> None:
         if id(case.catalogue) not in sessions:
             sessions[id(case.catalogue)] = Sessions(engine, case.catalogue)
-        judgement = sessions[id(case.catalogue)].judge(case.record)
+        judgement = sessions[id(case.catalogue)].results([case.record])[0].judgement
         if judgement.status in {"unsupported", "skip", "not_run"}:
             pytest.skip(judgement.detail)
         if judgement.status != "pass":
@@ -411,4 +413,6 @@ def driven(command: str) -> Iterator[Callable[[Golden], None]]:
     try:
         yield ask
     finally:
-        engine.close()
+        incidents = incidents_of(engine)
+    if incidents:
+        pytest.fail(f"{engine.name}: {'; '.join(incidents)}", pytrace=False)

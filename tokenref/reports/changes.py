@@ -8,7 +8,7 @@ from typing import Final, Literal, TypeAlias
 from tokenref.catalogue import Selection
 from tokenref.judge import FAILURES
 from tokenref.record import OWN_DRAW_OPS
-from tokenref.reports.results import UNJUDGED, Results, command_again, options_again
+from tokenref.reports.results import NO_ANSWER, UNJUDGED, Results, command_again, options_again
 
 Kind: TypeAlias = Literal[
     "new failure",
@@ -66,13 +66,9 @@ class Change:
             return "appeared"
         if self.was not in UNJUDGED and self.now in UNJUDGED:
             return "lost answer"
-        if self.was not in _NO_ANSWER and self.now in _NO_ANSWER:
+        if self.was not in NO_ANSWER and self.now in NO_ANSWER:
             return "lost answer"
         return "newly passing" if self.now == "pass" else "other"
-
-
-_NO_ANSWER: Final = frozenset({"crash", "timeout"})
-"""The statuses of failures without an answer."""
 
 
 def changes(old: Results, new: Sequence[Results], records: Container[str] = ()) -> Iterator[Change]:

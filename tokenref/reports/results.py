@@ -67,6 +67,9 @@ LOOKS: Final[Mapping[Status, Look]] = {
 UNJUDGED: Final = frozenset({"unsupported", "skip", "not_run"})
 """The statuses of cases without an answer."""
 
+NO_ANSWER: Final = frozenset({"crash", "timeout"})
+"""The statuses of failures without an answer."""
+
 LONGEST_DETAIL: Final = 2000
 """Maximum length of a text about one case, in characters."""
 
@@ -99,6 +102,8 @@ class KnownEntry(_Compact, frozen=True, kw_only=True):
     title: str
     reason: str
     link: str = ""
+    status: str = ""
+    """How the cases differ."""
 
 
 class Header(_Compact, frozen=True, kw_only=True, tag_field="kind", tag="header"):
@@ -445,6 +450,13 @@ def badge(files: Sequence[Results], code: int) -> bytes:
         message, color = _brief("failed", incidents), "red"
     elif code:
         color = "yellow"
+    if color in {"brightgreen", "yellow"}:
+        known = [entry for results in files for entry in results.header.differences]
+        ending = {(each.engine, each.title) for each in known if each.status in NO_ANSWER}
+        cases = chain.from_iterable(results.cases() for results in files if ending)
+        ends = sum(line.status == "xfail" and (line.engine, line.known) in ending for line in cases)
+        message += f", {ends:,} known to crash or hang" if ends else ""
+        message += ", only ids compared" if any(line.only_ids for line in lines) else ""
     shown = {"schemaVersion": 1, "label": "tokenref", "message": message, "color": color}
     return canonical_json(shown) + b"\n"
 
@@ -550,7 +562,7 @@ def dump_report(
         tokenref=version("tokenref"),
         known=f"sha256:{sha256(canonical_json(msgspec.to_builtins(known))).hexdigest()}",
         differences=[
-            KnownEntry(engine=entry.engine, title=entry.title, reason=entry.reason, link=entry.link)
+            msgspec.convert(entry, KnownEntry, from_attributes=True)
             for entry in known
             if any(entry.is_about(run.engine, run.version) for run in runs)
         ],
@@ -563,7 +575,8 @@ def dump_report(
         complete=bool(runs) and all(run.is_valid for run in runs),
     )
     first = {**msgspec.to_builtins(header), **about}
-    return _json_lines(chain([first], map(msgspec.to_builtins, chain(cases, engines, [footer]))))
+    lines = chain([first], map(msgspec.to_builtins, chain(cases, engines, [footer])))
+    return b"".join(canonical_json(line) + b"\n" for line in lines)
 
 
 def engine_line(run: Run) -> EngineLine:
@@ -612,58 +625,43 @@ def case_line(run: Run, result: Result, known: Sequence[Known] = ()) -> CaseLine
 
 
 def dump_corpus_report(
-    several: Iterable[Comparison], about: Mapping[str, object], errors: Mapping[Path, str]
+    several: Iterable[Comparison],
+    about: Mapping[str, object],
+    errors: Mapping[Path, str],
+    incidents: Mapping[str, Iterable[str]],
 ) -> bytes:
-    """Return the report of compared texts, and why others could not be; `about` as before."""
-    reports = [_corpus_report(compared, about) for compared in several]
-    wrong = [
-        {"kind": "error", "text": str(path), "detail": detail} for path, detail in errors.items()
-    ]
-    return b"".join([*reports, _json_lines(wrong)])
+    """Return the report of compared texts, and why others could not be; `about` as before.
 
-
-def _corpus_report(compared: Comparison, about: Mapping[str, object]) -> bytes:
-    results = compared.results
-    header = {
-        "kind": "header",
-        "format": 1,
-        **about,
-        "text": {
-            "path": compared.text,
-            "bytes": compared.text_bytes,
-            "sha256": compared.text_sha256,
-        },
-        "vocabulary": compared.vocabulary,
-        "vocab": compared.vocabulary_digest,
-        "engines": [{"name": result.engine, "version": result.version} for result in results],
-    }
-    footer = {
-        "kind": "footer",
-        "engines": len(results),
-        "statuses": dict(Counter(result.status for result in results)),
-        "complete": corpus_exit_code([compared]) in {0, 1},
-    }
-    return _json_lines([header, *map(_corpus_line, results), footer])
+    `incidents` are failures of engines that no text caused.
+    """
+    lines: list[Mapping[str, object]] = []
+    for compared in several:
+        text = {"path": compared.text, "bytes": compared.text_bytes, "sha256": compared.text_sha256}
+        engines = [{"name": each.engine, "version": each.version} for each in compared.results]
+        about_text = {"text": text, "vocabulary": compared.vocabulary, "engines": engines}
+        about_text["vocab"] = compared.vocabulary_digest
+        lines.append({"kind": "header", "format": 1, **about, **about_text})
+        lines += map(_corpus_line, compared.results)
+        footer = {
+            "engines": len(compared.results),
+            "statuses": dict(Counter(result.status for result in compared.results)),
+            "complete": corpus_exit_code([compared]) in {0, 1},
+        }
+        lines.append({"kind": "footer", **footer})
+    for path, detail in errors.items():
+        lines.append({"kind": "error", "text": str(path), "detail": detail})
+    for name, found in incidents.items():
+        lines += [{"kind": "incident", "engine": name, "detail": bounded(each)} for each in found]
+    return b"".join(canonical_json(line) + b"\n" for line in lines)
 
 
 def _corpus_line(result: CorpusResult) -> dict[str, object]:
     """Return the result of the text with one engine."""
-    line: dict[str, object] = {
-        "kind": "engine",
-        "engine": result.engine,
-        "status": result.status,
-        "tokens": result.tokens,
-    }
-    if result.detail:
-        line["detail"] = result.detail
-    found = result.difference
-    if found is not None:
-        line["difference"] = {
-            "line": found.line,
-            "byte": found.byte,
-            "expected": _tokens(found.expected),
-            "got": _tokens(found.got),
-        }
+    line: dict[str, object] = {"kind": "engine", "engine": result.engine, "status": result.status}
+    line |= {"tokens": result.tokens} | ({"detail": result.detail} if result.detail else {})
+    if (found := result.difference) is not None:
+        sides = {"expected": _tokens(found.expected), "got": _tokens(found.got)}
+        line["difference"] = {"line": found.line, "byte": found.byte, **sides}
         line["smallest"] = found.smallest or None
     return line
 
@@ -671,7 +669,3 @@ def _corpus_line(result: CorpusResult) -> dict[str, object]:
 def _tokens(tokens: Tokens) -> list[list[int | str | None]]:
     """Return tokens as id and bytes in hex; null for an unknown id."""
     return [[token, None if content is None else content.hex()] for token, content in tokens]
-
-
-def _json_lines(lines: Iterable[Mapping[str, object]]) -> bytes:
-    return b"".join(canonical_json(line) + b"\n" for line in lines)

@@ -203,6 +203,14 @@ def print_line(console: Console, line: str, style: str = "", above: str = "") ->
     console.print(above + visible(line), style=style, markup=False, highlight=False, soft_wrap=True)
 
 
+def print_incidents(console: Console, incidents: Mapping[str, Iterable[str]]) -> bool:
+    """Print failures that no single question caused, by engine. Return whether there are any."""
+    found = [f"{name}: {each}" for name, of_engine in incidents.items() for each in of_engine]
+    for sentence in found:
+        print_line(console, sentence, "red", above="\n")
+    return bool(found)
+
+
 def print_labelled(
     console: Console, lines: Iterable[tuple[str, str]], indent: int = 4, width: int = 9
 ) -> None:
@@ -232,20 +240,21 @@ def _print_not_run(console: Console, summaries: Sequence[Summary]) -> None:
 _MOST_REASONS: Final = 5
 
 
+def print_reasons(console: Console, title: str, reasons: Counter[str], rest: str) -> None:
+    """Print the most frequent reasons why questions have no answer, and how many have others."""
+    most = reasons.most_common(_MOST_REASONS)
+    others = reasons.total() - sum(count for _, count in most)
+    print_line(console, title, "dim", above="\n")
+    for reason, count in [*most, *([(rest, others)] if others else [])]:
+        said = shorten(reason, _WIDEST_REASON, placeholder=" ...")
+        print_line(console, f"  {count:,}: {said}", "dim")
+
+
 def _print_skipped(console: Console, summary: Summary) -> None:
-    """Print the most frequent reasons for which an engine skipped cases, each on a line."""
-    reasons = summary.skipped.most_common()
-    shown = [
-        (shorten(reason, _WIDEST_REASON, placeholder=" ..."), count)
-        for reason, count in reasons[:_MOST_REASONS]
-    ]
-    rest = sum(count for _, count in reasons[_MOST_REASONS:])
-    if rest:
-        shown.append(("other reasons, see --json FILE", rest))
-    if shown:
-        print_line(console, f"{summary.entry.name} skipped", "dim", above="\n")
-    for reason, count in shown:
-        print_line(console, f"  {count:,}: {reason}", "dim")
+    """Print for which reasons an engine skipped cases."""
+    if summary.skipped:
+        title = f"{summary.entry.name} skipped"
+        print_reasons(console, title, summary.skipped, "other reasons, see --json FILE")
     places = [name for name, of in summary.places.items() if of["skip"] and not judged(of)]
     if places:
         print_line(console, f"  no answer was judged of {', '.join(places)}", "yellow")
