@@ -860,7 +860,7 @@ def _small_mistakes() -> Iterator[SamplerDraft]:
             "logits": pack([near]), "history": [], "prompt_length": 0,
             "params": pack_parameters({"temperature": near}),
         },
-        "1 - 2^-11 is not 1.",
+        "1 - 2^-11 is not quite 1.",
         "docs/engines.md#temperature", "Temperature", purposes=[gives(logits=pack([1.0]))],
     )  # fmt: skip
     cold: Steps = [("temperature", {"temperature": 2.0**-10}), ("min_p", {"m": 0.25})]
