@@ -1034,6 +1034,16 @@ def differences_in_16_bits(request: dict[str, Any]) -> Mapping[str, Any]:
     return {"logits": pack([nearest(logit - largest, dtype) for logit in row], dtype)}
 
 
+@answering("softmax", {"logits": pack([0.0, -84.0])})
+@other_question
+def exponentials_below_minus_80_are_0(request: dict[str, Any]) -> Mapping[str, Any]:
+    """An exponential is 0 for every number below -80, so small probabilities are lost."""
+    row = unpack(request["logits"])
+    least = max(row, default=0.0) - 80
+    kept = [-inf if logit < least else logit for logit in row]
+    return {"logits": pack(kept, type_of(request["logits"]))}
+
+
 @answering(("greedy", "batch"), {"logits": pack([-2.0, -1.0], "f16")})
 @partial(of_each_row, "greedy")
 def greedy_sorts_bits_of_16(row: dict[str, Any]) -> Mapping[str, Any]:

@@ -1,7 +1,7 @@
 """Softmax, log-probabilities and the greedy choice."""
 
 from collections.abc import Iterator, Sequence
-from math import inf
+from math import exp, inf
 from typing import Final, NamedTuple
 
 import msgspec
@@ -39,11 +39,12 @@ ROWS: Final = (
     Row("equals", [1.0, 1.0, 1.0, 1.0], "Four equal logits share the probability evenly, to the last bit.", (), "f32", [0.25] * 4),
     Row("equals-of-two", [0.0, 0.0], "Two equal logits have one half each, to the last bit.", (), "f32", [0.5, 0.5]),
     Row("impossible", [2.0, -inf, 2.0], "An impossible token has no probability at all, and the others share it.", ("MinusInfinity",), "f32", [0.5, 0.0, 0.5]),
-    Row("impossible-first", [-inf, -inf, 0.0, 0.0], "The first two tokens are impossible; a largest logit that starts from the first one must survive that.", ("MinusInfinity",), "f32", [0.0, 0.0, 0.5, 0.5]),
+    Row("impossible-first", [-inf, -inf, 0.0, 0.0], "The first two tokens are impossible: a search for the largest logit begins with -inf.", ("MinusInfinity",), "f32", [0.0, 0.0, 0.5, 0.5]),
     Row("large", [1000.0, 1000.0, 999.0], "Exponentials of 1000 overflow, so that the largest logit must be subtracted first."),
     Row("large-equals", [3.0e38, 3.0e38], "Two logits near the end of 32 bits: their difference is 0, and each has one half.", (), "f32", [0.5, 0.5]),
-    Row("very-negative", [-1000.0, -1000.0, -1001.0], "Exponentials of -1000 are 0 in every type, and 0 divided by 0 is NaN, unless the largest is subtracted."),
+    Row("very-negative", [-1000.0, -1000.0, -1001.0], "Exponentials of -1000 are 0, and 0 divided by 0 is NaN, unless the largest is subtracted."),
     Row("far-apart", [0.0, -1000.0], "The second probability is too small for any float: it is 0, and the first is 1.", (), "f32", [1.0, 0.0]),
+    Row("small", [0.0, -84.0], "Small, but a normal number of 32 bits.", (), "f32", [1.0, nearest(exp(-84.0), "f32")]),
     Row("subnormal", [0.0, -90.0, -100.0], "Probabilities below the normal numbers of 32 bits: small, but not nothing.", ("Subnormal",)),
     Row("ordinary", [2.0, 1.0, 0.5, -0.25, -3.0], "An ordinary row of five logits, positive and negative."),
     Row("heavy-head", HEAVY, "A heavy head and a light tail, as models give them."),
