@@ -197,7 +197,7 @@ def fill(
     """Make golden records for your own texts and vocabulary.
 
     TEXT and each --file are one text, with its line ends; --texts has a text in each line. A text
-    that has a record already is omitted.
+    that has a record already is omitted. If one file is not UTF-8, nothing is written.
     """
     from tokenref.goldens import check_without, goldens_for, without_added
 

@@ -419,7 +419,7 @@ FILE_OF_TEXT: Final = click.option(
     metavar="PATH",
     multiple=True,
     help="Read a text from this file, or from standard input (-); repeatable. A folder is all "
-    "files in it, and a pattern such as '*.md', in quotes, all files that match.",
+    "files in it but hidden ones, and a pattern such as '*.md', in quotes, all files that match.",
 )
 
 LINES_OF_TEXT: Final = click.option(
