@@ -1049,8 +1049,57 @@ def test_own_records_treat_special_tokens_as_fill_is_told(tmp_path: Path) -> Non
         assert (
             tokenref("check", "tiktoken", "--records", out, "--vocabulary", "tiny").exit_code == 0
         )
-    refused = tokenref(*fill, WHOLE, "--as-text")
-    assert (refused.exit_code, "--as-text must not be given for" in refused.stderr) == (2, True)
+    made = tokenref(*fill, "tiny", "--added-as-text")
+    assert (made.stderr, json.loads(out.read_bytes().splitlines()[1])["op"]) == ("", "encode")
+    refused = tokenref(*fill, "tiny", "--added-as-text", "--special")
+    said = "tokenref: --added-as-text and --special must not be given together\n"
+    assert (refused.exit_code, refused.stderr) == (2, said)
+
+
+def test_own_records_of_a_tokenizer_json_may_treat_special_or_added_tokens_as_text(
+    tmp_path: Path,
+) -> None:
+    tokenizers = pytest.importorskip("tokenizers")
+    listed = [
+        AddedToken("<s>", special=True, normalized=False),
+        AddedToken("h", special=True, normalized=False),
+        AddedToken("<think>", normalized=False),
+    ]
+    file, out = tmp_path / "tokenizer.json", tmp_path / "goldens.jsonl"
+    model = BPE({letter: n for n, letter in enumerate("a<s>think")}, [])
+    file.write_bytes(dump_tokenizer_json(Tokenizer(model, added_tokens=AddedTokens(listed))))
+    ours, theirs = load(file), tokenizers.Tokenizer.from_file(str(file))
+    fill: list[str | Path] = ["fill", "--vocabulary", file, "--out", out, "--replace"]
+    text = "<s>think<think>ah"
+
+    said = "special tokens in the text, such as <s>, were recognised; --as-text treats them as text"
+    assert tokenref(*fill, text).stderr == f"tokenref: {said}\n"
+    assert tokenref(*fill, text, "--special").stderr == ""
+    said = "added tokens in the text, such as <think>, were recognised, because the file does not"
+    theirs.encode_special_tokens = True
+    right = {"--as-text": theirs.encode(text).ids}
+    right["--added-as-text"] = ours.encode(text, special="ordinary_added")
+    assert len({*map(tuple, [*right.values(), ours.encode(text)])}) == 3
+    for option, ids in right.items():
+        made = tokenref(*fill, text, option)
+        assert (made.exit_code, said in made.stderr) == (0, option == "--as-text"), made.output
+        record = json.loads(out.read_bytes().splitlines()[1])
+        assert (record["in"]["text"], record["out"]["ids"]) == (text, ids)
+        which = "special" if option == "--as-text" else "added"
+        by = "encoded by the reference with goldens.tokenizer.json"
+        assert record["why"] == f"Text of an argument, with {which} tokens as text, {by}."
+        assert tokenref("check", "tokenizers", "--records", out).exit_code == 0
+
+    before = out.read_bytes()
+    for options, said in (
+        (["--no-copy"], "--no-copy must not be given with --as-text and --added-as-text, because"),
+        (["--op", "detokenize"], "--op must be tokenize with --as-text and --added-as-text, which"),
+        (["\ufdd0<s>"], "an argument must have the same tokens with a copy of the file that lacks"),
+    ):
+        refused = tokenref(*fill, *([text] if options[0][0] == "-" else []), "--as-text", *options)
+        assert (refused.exit_code, said in refused.stderr) == (2, True), refused.output
+        assert refused.stderr.count("\n") <= 2
+    assert out.read_bytes() == before
 
 
 @pytest.mark.parametrize("line", ["plain", "3", '{"content": "a"}', '{"text": 3}', "", '"a" "b"'])
@@ -1162,7 +1211,7 @@ def test_the_page_about_own_golden_records_works_line_by_line_as_typed(tmp_path:
     page = (ROOT / "docs" / "commands.md").read_text("utf-8")
     section = page.partition("## Your own golden records\n")[2].partition("\n## ")[0]
     lines = "".join(re.findall(r"```sh\n(.*?)```", section, re.DOTALL)).splitlines()
-    assert len(lines) == 20
+    assert len(lines) == 21
     prose = [path.read_text("utf-8") for path in sorted((ROOT / "docs").glob("**/*.md"))]
     words = re.findall(r"\w+", " ".join(prose))
     texts = [" ".join(words[at : at + 100]) for at in range(0, len(words), 100)]

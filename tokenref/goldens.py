@@ -1,5 +1,6 @@
 """Golden records from the reference's answers, and your own golden records for other texts."""
 
+import json
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -9,11 +10,11 @@ from functools import partial
 from hashlib import sha256
 from itertools import groupby
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal, TypeAlias
 
 import msgspec
 
-from bpe_ref import BpeError, Vocabulary
+from bpe_ref import BpeError, Tokenizer, Vocabulary
 from bpe_ref.formats.plain_json import parse_plain_json
 from tokenref.answers import Ok, Refused, Unsupported, guarded
 from tokenref.catalogue import Catalogue, UnknownSubjectError, check_together, own_catalogue
@@ -52,6 +53,7 @@ from tokenref.subjects import (
     load_bytes,
     load_subject,
     load_text_subject,
+    read_tokenizer,
 )
 from tokenref.verdicts import Exact, MustRefuse, Seeds, Stat, Survey, Verdict
 
@@ -288,6 +290,64 @@ def goldens_for(
             if progress is not None:
                 progress(len(cases))
     return dump_records(_unicode(out.name), [*present, *cases]), len(cases)
+
+
+Treated: TypeAlias = Literal["ordinary", "ordinary_added"]
+
+
+def without_added(subject: TokenizerFile, tokenizer: Tokenizer, treated: Treated) -> TokenizerFile:
+    """Return a tokenizer.json without its special, or without all, added tokens.
+
+    It has the answers of the file if these are text: a question of `tokenize` has no field for it.
+    If other added tokens are left, a special one that is no token of the model is not removed,
+    because the ids of those behind it follow from its place. It gets a name with U+FDD0, a
+    noncharacter, which texts do not spell.
+
+    >>> from bpe_ref.models.word_level import WordLevel
+    >>> made = Tokenizer(WordLevel({"<s>": 0}))
+    >>> tokens = b'[{"content": "<s>", "special": true}, {"content": "<think>", "special": false}]'
+    >>> file = TokenizerFile("one", b'{"added_tokens": %s}' % tokens)
+    >>> without_added(file, made, "ordinary").content
+    b'{"added_tokens":[{"content":"<think>","special":false}]}'
+    """
+    content = json.loads(subject.content)
+    added, known = content.get("added_tokens") or [], tokenizer.model.vocab
+    if treated == "ordinary_added" or all(each["special"] for each in added):
+        added = []
+    content["added_tokens"] = [
+        each | {"content": f"\ufdd0{each['content']}"} if each["special"] else each
+        for each in added
+        if not (each["special"] and each["content"] in known)
+    ]
+    return TokenizerFile(subject.name, msgspec.json.encode(content))
+
+
+def check_without(
+    made: TokenizerFile,
+    tokenizer: Tokenizer,
+    treated: Treated,
+    texts: Sequence[tuple[str, str]],
+    *,
+    template: bool,
+) -> None:
+    """Raise `GoldensError` if a file without added tokens has another answer for a text.
+
+    `tokenizer` is that of the complete file.
+    """
+    other = read_tokenizer(made.content, made.name, "hugging-face")
+
+    def answer(of: Tokenizer, text: str, special: Literal["recognise"] | Treated) -> object:
+        try:
+            return of.tokenize(text, add_special_tokens=template, special=special)
+        except BpeError as error:
+            return type(error)
+
+    for place, text in texts:
+        if answer(other, text, "recognise") != answer(tokenizer, text, treated):
+            raise GoldensError(
+                f"{place} must have the same tokens with a copy of the file that lacks the added "
+                f"tokens, which records of them as text need, but it has others: {text!r:.80}"
+            )
 
 
 def _digest(question: Any) -> str:

@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from pathlib import Path
 from shlex import quote
+from typing import TYPE_CHECKING
 
 import click
 from rich.markup import escape
 
 from bpe_ref import Vocabulary
-from bpe_ref.added_tokens import any_of
 from bpe_ref.formats.plain_json import NamedVocabulary, dump_plain_json
 from bpe_ref.registry import REGISTRY
 from tokenref.catalogue import open_catalogue
@@ -29,11 +29,12 @@ from tokenref.commands.text import (
     FILE_OF_TEXT,
     LINES_OF_TEXT,
     PATTERN,
-    SPELLED,
     TEXT,
     Source,
     named_sources,
     naming_options,
+    noted,
+    refuse_both,
     say_notes,
 )
 from tokenref.doctor.conversation import Finding
@@ -43,8 +44,11 @@ from tokenref.protocol.channel import Patience
 from tokenref.record import PIPELINE_OPS, Case
 from tokenref.record_files import read_records
 from tokenref.skeletons import LANGUAGES, write_skeleton
-from tokenref.subjects import TokenizerSubject, load_text_subject
+from tokenref.subjects import TokenizerFile, TokenizerSubject, load_text_subject
 from tokenref.visible import visible
+
+if TYPE_CHECKING:
+    from tokenref.goldens import Treated
 
 _MARKS = {"ok": "ok     ", "note": "note   ", "problem": "PROBLEM"}
 
@@ -164,7 +168,13 @@ def as_text(finding: Finding) -> str:
     "special",
     default=None,
     help="Whether to recognise special tokens in the texts. By default they are treated as text if "
-    "the vocabulary is one of bytes. Records of a tokenizer.json always recognise them.",
+    "the vocabulary is one of bytes. With --as-text, the records of a tokenizer.json are those of "
+    "a copy without its special tokens, which is written next to them.",
+)
+@click.option(
+    "--added-as-text",
+    is_flag=True,
+    help="Treat all added tokens as text, also those that the file does not call special.",
 )
 @click.option("--replace", is_flag=True, help="Replace files that exist.")
 @click.option(
@@ -180,27 +190,26 @@ def fill(
     copy: bool,
     template: bool,
     special: bool | None,
+    added_as_text: bool,
     replace: bool,
     append: bool,
 ) -> None:
     """Make golden records for your own texts and vocabulary.
 
     TEXT and each --file are one text, with its line ends; --texts has a text in each line. A text
-    that has a record already is omitted.
+    that has a record already is omitted. If one file is not UTF-8, nothing is written.
     """
-    from tokenref.goldens import goldens_for, texts_in
+    from tokenref.goldens import check_without, goldens_for, without_added
 
+    treated = _treated(special, added_as_text=added_as_text)
     with naming_options("pattern"):
         subject, tokenizer = load_text_subject(vocabulary, pattern)
     say_notes(tokenizer.notes)
     of_bytes = isinstance(subject, Vocabulary)
-    if special is False and not of_bytes:
-        raise InputError(
-            "--as-text must not be given for a tokenizer.json, because its records (`tokenize`) "
-            f"have no field for it and always recognise added tokens, got {vocabulary}; "
-            "`tokenref encode` has --as-text and --added-as-text"
-        )
     _check_ops(ops, vocabulary, special=special, of_bytes=of_bytes)
+    if isinstance(subject, TokenizerFile) and treated:
+        _check_as_text(ops, vocabulary, copy=copy)
+        subject = without_added(subject, tokenizer, treated)
     if isinstance(subject, Vocabulary) and subject.text.pattern is None:
         say("without a pattern, the records test only how pieces merge")
     kind = "vocabulary" if of_bytes else "tokenizer"
@@ -225,10 +234,15 @@ def fill(
             how = "--replace to write it anew, or --append to add to its records"
             raise InputError(f"{path} exists already; use {how}")
         must_be_writable(path)
-    asked = [each for source, how in sources for each in texts_in(source.text(), source.name, how)]
-    if not asked:
-        raise InputError(f"{sources[0][0]} must contain text, got an empty file")
+    asked = _texts(sources)
     name = vocabulary if is_known else Path(vocabulary).name
+    if treated != "ordinary_added":
+        say_notes(noted(tokenizer, special, (text for _, text in asked)))
+    if isinstance(subject, TokenizerFile) and treated:
+        check_without(subject, tokenizer, treated, asked, template=template)
+        without = "special" if treated == "ordinary" else "added"
+        asked = [(f"{place}, with {without} tokens as text", text) for place, text in asked]
+        name = str((beside or has or out).name)
     wanted = len(asked) * max(1, len({*ops}))
     with progress_bar() as bar:
         show = shown_in(bar, bar.add_task(escape(visible(name)), total=wanted))
@@ -240,9 +254,6 @@ def fill(
             special=bool(special),
             progress=show,
         )
-    names = any_of(frozenset(tokenizer.added.special if of_bytes and special is None else ()))
-    for found in [*filter(None, (names.search(text) for _, text in asked))][:1]:
-        say(f"{SPELLED.format(found.group())}--special recognises them")
     _write(data, out, beside, _content(subject, name, out) if beside else b"")
     again, more = wanted - count, f" added to {len(present):,}" * bool(present)
     cases = f"{count:,} case{'s' * (count != 1)}{more}, {again:,} duplicate{'s' * (again != 1)}"
@@ -264,6 +275,35 @@ def _check_ops(
         raise InputError(f"{rule}, got {op!r:.80}")
     if special and not {"pieces", "count"}.isdisjoint(ops):
         raise InputError("--special must not be given with --op pieces or count, which ignore it")
+
+
+def _texts(sources: Sequence[tuple[Source, str]]) -> list[tuple[str, str]]:
+    """Return the texts, each behind its place. Raises `InputError` if there is none."""
+    from tokenref.goldens import texts_in
+
+    found = [each for source, how in sources for each in texts_in(source.text(), source.name, how)]
+    if not found:
+        raise InputError(f"{sources[0][0]} must contain text, got an empty file")
+    return found
+
+
+def _treated(special: bool | None, *, added_as_text: bool) -> "Treated | None":
+    """Return which tokens are text; None if none are, or only because of the vocabulary."""
+    refuse_both(special, added_as_text=added_as_text)
+    if added_as_text:
+        return "ordinary_added"
+    return "ordinary" if special is False else None
+
+
+def _check_as_text(ops: Sequence[str], vocabulary: str, *, copy: bool) -> None:
+    """Raise `InputError` for options that do not fit records of a copy without added tokens."""
+    options = "--as-text and --added-as-text"
+    if not copy:
+        rule = f"--no-copy must not be given with {options}, because the records are those of"
+        raise InputError(f"{rule} a copy of {vocabulary} without these tokens")
+    if not {*ops} <= {"tokenize"}:
+        rule = f"--op must be tokenize with {options}, which decide how a text becomes tokens"
+        raise InputError(f"{rule}, got {', '.join(ops)}")
 
 
 def _copy_for(out: Path, beside: Path, subject: TokenizerSubject) -> Path | None:

@@ -293,8 +293,40 @@ def say_usual(vocabulary: str | None) -> None:
         say(_NONE_GIVEN)
 
 
-SPELLED: Final = "special tokens in the text, such as {}, were treated as text; "
+_SPELLED: Final = "special tokens in the text, such as {}, were treated as text; "
 """Said if a text spells special tokens that are not recognised, before how they are."""
+
+
+def refuse_both(special: bool | None, *, added_as_text: bool) -> None:
+    """Raise `InputError` if --added-as-text and another option about special tokens are given."""
+    if special is not None and added_as_text:
+        option = "--special" if special else "--as-text"
+        raise InputError(f"--added-as-text and {option} must not be given together")
+
+
+def noted(tokenizer: Tokenizer, special: bool | None, texts: Iterable[str]) -> list[str]:
+    """Return a sentence if a text spells a token whose treatment may surprise, or none.
+
+    White space is not noted: in Gemma 3's file, line ends are added tokens.
+    """
+    if special:
+        return []
+    names, added = tokenizer.unspellable, tokenizer.added
+    sentence = f"{_SPELLED}a SentencePiece model never recognises its control pieces"
+    if special is False:
+        names = frozenset(added.ids.keys() - added.special)
+        sentence = "added tokens in the text, such as {}, were recognised, because the file "
+        sentence += "does not call them special; --added-as-text treats them as text"
+    elif isinstance(tokenizer.model, ByteBPE):
+        names = frozenset(added.special)
+        sentence = f"{_SPELLED}--special recognises them, as Python's encode does by default"
+    elif not names:
+        names = frozenset(added.special)
+        sentence = "special tokens in the text, such as {}, were recognised; --as-text treats "
+        sentence += "them as text"
+    pattern = any_of(frozenset(name for name in names if not name.isspace()))
+    found = next(filter(None, map(pattern.search, texts)), None)
+    return [sentence.format(found.group())] if found else []
 
 
 @dataclass(frozen=True)
@@ -333,9 +365,7 @@ class Asked:
             raise InputError(
                 f"{self.vocabulary} is a SentencePiece model, which takes no --special: {why}"
             )
-        if special is not None and self.added_as_text:
-            option = "--special" if special else "--as-text"
-            raise InputError(f"--added-as-text and {option} must not be given together")
+        refuse_both(special, added_as_text=self.added_as_text)
         if special is None:
             special = not isinstance(model, ByteBPE)
         treated = "recognise" if special else "ordinary"
@@ -344,34 +374,11 @@ class Asked:
             "special": "ordinary_added" if self.added_as_text else treated,
         }
 
-    @cached_property
-    def _worth_a_note(self) -> tuple[re.Pattern[str], str]:
-        """The tokens whose treatment is noted if a text spells one, and what is said then.
-
-        White space is not noted: in Gemma 3's file, line ends are added tokens.
-        """
-        names, added = self.tokenizer.unspellable, self.tokenizer.added
-        sentence = f"{SPELLED}a SentencePiece model never recognises its control pieces"
-        if self.special is False:
-            names = frozenset(added.ids.keys() - added.special)
-            sentence = "added tokens in the text, such as {}, were recognised, because the file "
-            sentence += "does not call them special; --added-as-text treats them as text"
-        elif isinstance(self.tokenizer.model, ByteBPE):
-            names = frozenset(added.special)
-            sentence = f"{SPELLED}--special recognises them, as Python's encode does by default"
-        elif not names:
-            names = frozenset(added.special)
-            sentence = "special tokens in the text, such as {}, were recognised; --as-text treats "
-            sentence += "them as text"
-        return any_of(frozenset(name for name in names if not name.isspace())), sentence
-
     def text(self, source: Source) -> str:
         """Read a text, and note the first special or added token whose treatment may surprise."""
         text = source.text()
-        if not (self.special or self.added_as_text or self.noted):
-            names, sentence = self._worth_a_note
-            if found := names.search(text):
-                self.noted.append(sentence.format(found.group()))
+        if not (self.added_as_text or self.noted):
+            self.noted.extend(noted(self.tokenizer, self.special, [text]))
         return text
 
     def end(self, rows: Sequence[dict[str, Any]], totals: dict[str, Any]) -> None:
@@ -412,7 +419,7 @@ FILE_OF_TEXT: Final = click.option(
     metavar="PATH",
     multiple=True,
     help="Read a text from this file, or from standard input (-); repeatable. A folder is all "
-    "files in it, and a pattern such as '*.md', in quotes, all files that match.",
+    "files in it but hidden ones, and a pattern such as '*.md', in quotes, all files that match.",
 )
 
 LINES_OF_TEXT: Final = click.option(
