@@ -200,8 +200,7 @@ def _of_known_size(group: str, says: str, cases: Sequence[Case]) -> tuple[str, s
 
 
 def _merged(causes: Iterable[Signature], again: Iterable[Signature]) -> list[Signature]:
-    """Return all causes, of which a misreading with the name of a bug adds what that was not asked.
-    """
+    """Return all causes, with what misreadings with the name of a bug add to it."""
     seeded = {f"answers with {cause.name}": cause for cause in causes}
     found = [*seeded.values()]
     for each in again:

@@ -131,8 +131,8 @@ def _each_repetition(asked: Asked, step: Row, row: Sequence[float]) -> Sequence[
     tokens = asked.row["history"][params.get("skipped", 0) :]
     uses = [Use("penalties", frequency=-1.0, window=window)]
     counts = chain(uses, [0.0] * len(row), tokens).row
-    pairs = zip(row, counts, strict=True)
-    row = [n * by**count if n < 0 else n / by**count for n, count in pairs]
+    factors = [exp(min(count * log(by), 700.0)) for count in counts]
+    row = [n * by if n < 0 else n / by for n, by in zip(row, factors, strict=True)]
     if name == "repetition_penalty":
         return row
     return asked.after({**step, "params": {**step["params"], "repetition": 1}}, row)
