@@ -139,6 +139,8 @@ def _each_repetition(asked: Asked, step: Row, row: Sequence[float]) -> Sequence[
 
 
 def _repeated(asked: Asked) -> Row:
+    if asked.profile != STANDARD:
+        return {}
     if asked.op != "penalties" or "logits" not in asked.out:
         return _stepwise(lambda a, at, row: _each_repetition(a, a.row["steps"][at], row), asked)
     step = {"step": "penalties", "params": asked.row["params"]}
