@@ -392,6 +392,21 @@ def test_listed_crashes_cost_one_restart_each_and_do_not_count_towards_the_limit
     assert (finished.exit_code, statuses(finished)) == (1, {status: 30, "pass": OTHERS})
 
 
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("count", [1, 5])
+def test_listed_crashes_hide_no_leak(seed: int, count: int) -> None:
+    listed = [case(f"listed-{number}", TRIGGER, [2, 1, 0]) for number in range(count)]
+    entry = Known(
+        title="ends", engine="fake", cases=["*/listed-*"], status="crash", reason="It ends. " * 3
+    )
+    for others, said in ((CASES[:10], ["after bye, it ended with exit status 1"]), ([APART], [])):
+        with fake("leaks-and-crashes") as engine:
+            finished = run_engine(engine, [*listed, *others], catalogue(), known=[entry], seed=seed)
+        assert [each.partition(";")[0] for each in finished.incidents] == said
+        assert (finished.exit_code, finished.restarts) == (len(said), count)
+        assert statuses(finished) == {"xfail": count, "pass": len(others)}
+
+
 @pytest.mark.parametrize(
     ("mode", "reason"),
     [

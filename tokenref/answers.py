@@ -262,6 +262,9 @@ class HasIncidents(Protocol):
     def forgive(self, restarts: int) -> None:
         """Do not count these restarts towards the limit."""
 
+    def close(self) -> None:
+        """End it, and note how it fails then. Another question starts it again."""
+
 
 def request_text(request: Mapping[str, Any]) -> bytes | str:
     r"""Return the text of a request, or its bytes if it is given as bytes.

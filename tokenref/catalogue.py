@@ -419,25 +419,24 @@ LARGEST_BATCH: Final = 64
 
 
 def batches(
-    cases: Sequence[Case], seed: int, most: int = LARGEST_BATCH, alone: Container[str] = ()
+    cases: Sequence[Case], seed: int, most: int = LARGEST_BATCH, last: Container[str] = ()
 ) -> Iterator[list[int]]:
     """Yield the indices of cases that are run together: of one operation, profile and vocabulary.
 
     Cases of one vocabulary are adjacent, and among them cases of one profile, so that each is
-    loaded once. Otherwise the order is random, given by `seed`. Cases whose id is in `alone` are
-    run by themselves.
+    loaded once. Otherwise the order is random, given by `seed`. Cases whose id is in `last` are
+    run after all others, each by itself.
     """
     random = Random(seed)
-    groups: dict[tuple[str, str], dict[str, list[int]]] = {}
+    groups: dict[tuple[bool, str, str], dict[str, list[int]]] = {}
     for number, case in enumerate(cases):
-        group = groups.setdefault((case.vocab or "", case.profile), {})
+        group = groups.setdefault((case.id in last, case.vocab or "", case.profile), {})
         group.setdefault(op_of(case), []).append(number)
     for key in sorted(groups):
         together: list[list[int]] = []
+        at_once = 1 if key[0] else most
         for _, numbers in sorted(groups[key].items()):
             random.shuffle(numbers)
-            together += ([number] for number in numbers if cases[number].id in alone)
-            others = [number for number in numbers if cases[number].id not in alone]
-            together += (others[at : at + most] for at in range(0, len(others), most))
+            together += (numbers[at : at + at_once] for at in range(0, len(numbers), at_once))
         random.shuffle(together)
         yield from together

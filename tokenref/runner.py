@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import groupby
 from typing import Any, Final
 
 import msgspec
@@ -138,14 +139,23 @@ def run_engine(
     with quiet_standard_error():
         sessions = Sessions(engine, catalogue, ids_only=ids_only)
         fatal = _known_to_end(asked, engine, known)
-        for batch in batches(asked, seed, alone=fatal):
-            restarts = engine.restarts if isinstance(engine, HasIncidents) else 0
-            answered = sessions.results([asked[number] for number in batch])
-            results.update(zip(batch, answered, strict=True))
-            if isinstance(engine, HasIncidents) and asked[batch[0]].id in fatal:
-                engine.forgive(engine.restarts - restarts)
-            if progress is not None:
-                progress(min(len(results), len(cases)))
+        for ends, several in groupby(
+            batches(asked, seed, last=fatal), lambda batch: asked[batch[0]].id in fatal
+        ):
+            if (
+                ends
+                and isinstance(engine, HasIncidents)
+                and any(each.id in fatal for each in cases)
+            ):
+                engine.close()  # in order: a crash would hide the leaks of all questions before
+            for batch in several:
+                restarts = engine.restarts if isinstance(engine, HasIncidents) else 0
+                answered = sessions.results([asked[number] for number in batch])
+                results.update(zip(batch, answered, strict=True))
+                if ends and isinstance(engine, HasIncidents):
+                    engine.forgive(engine.restarts - restarts)
+                if progress is not None:
+                    progress(min(len(results), len(cases)))
         if isinstance(engine, HasIncidents):
             _ask_failures_again(results, sessions, seed)
     in_order = [results[number] for number in range(len(asked))]
@@ -166,8 +176,8 @@ def run_engine(
 def _known_to_end(cases: Sequence[Case], engine: Engine, known: Sequence[Known]) -> set[str]:
     """Return the ids of cases that end another program, according to its known differences.
 
-    They are asked alone, so that each ends it only once, and do not count towards the limit. Nor do
-    the canaries, which no list has.
+    They are asked last, in a process of their own, and alone, so that each ends it only once. They
+    do not count towards the limit. Nor do the canaries, which no list has.
     """
     if not isinstance(engine, HasIncidents):
         return set()

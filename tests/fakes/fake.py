@@ -18,6 +18,8 @@ Message: TypeAlias = dict[str, Any]
 Mode: TypeAlias = Callable[[Message], object]
 
 TRIGGER = "abba"
+LEAKS = "bbb"
+LEAKED: list[str] = []
 IDS = {"a": 0, "b": 1, "ab": 2}
 NOTES = Path(os.environ.get("FAKE_NOTES", "none"))
 """Where it writes what the test asks about, and what it knows from before a restart."""
@@ -237,6 +239,10 @@ def load(mode: str, message: Message) -> Message:
 
 def run(mode: str, message: Message) -> None:
     cases = message["cases"]
+    if mode == "leaks-and-crashes" and any(case["in"]["text"] == LEAKS for case in cases):
+        LEAKED.append(LEAKS)
+    if mode == "leaks-and-crashes" and any(case["in"]["text"] == TRIGGER for case in cases):
+        crash(message)
     if mode == "small-batches":
         assert len(cases) <= 3
     if mode == "always-crash" and cases:
@@ -272,6 +278,8 @@ def main() -> None:
             case "bye":
                 if mode == "ignore-bye":
                     time.sleep(1000)
+                if LEAKED:
+                    sys.exit("SUMMARY: a leak")
                 return
     if mode == "ignore-bye":
         time.sleep(1000)
