@@ -33,7 +33,7 @@ What was compared
     library rounds k in another way, which is not described here.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from math import copysign, frexp, inf, isinf, isnan, isqrt, ldexp, nan
@@ -150,7 +150,15 @@ def logf(x: Number) -> float:
     >>> logf(2.0)
     0.6931471824645996
     """
-    return _logarithm(to_binary32(x), _LOGS, _LOG_OF_2, [*_LOG, 1.0])
+    number = to_binary32(x)
+    if not 0 < number < inf or number == 1:
+        return _logarithm_of_edge(number)
+    k, z, part = _split(number)
+    r = z * _RECIPROCALS[part] - 1.0
+    start = _LOGS[part] + k * _LOG_OF_2
+    a, b, c = _LOG
+    squared = r * r
+    return to_binary32((a * squared + (b * r + c)) * squared + (start + r))
 
 
 def log2f(x: Number) -> float:
@@ -161,25 +169,24 @@ def log2f(x: Number) -> float:
     >>> log2f(3.0)
     1.5849624872207642
     """
-    return _logarithm(to_binary32(x), _LOG2S, 1.0, _LOG2)
+    number = to_binary32(x)
+    if not 0 < number < inf or number == 1:
+        return _logarithm_of_edge(number)
+    k, z, part = _split(number)
+    r = z * _RECIPROCALS[part] - 1.0
+    start = _LOG2S[part] + k
+    a, b, c, d = _LOG2
+    squared = r * r
+    return to_binary32((a * squared + (b * r + c)) * squared + (d * r + start))
 
 
-def _logarithm(
-    x: float, logarithms: Sequence[float], of_2: float, polynomial: Sequence[float]
-) -> float:
-    """Return the logarithm of x, given those of the parts and that of 2."""
+def _logarithm_of_edge(x: float) -> float:
+    """Return the logarithm of a number that has no splitting."""
     if x == 1:
         return 0.0
     if x == 0:
         return -inf
-    if not 0 < x < inf:
-        return x if x == inf else nan
-    k, z, part = _split(x)
-    r = z * _RECIPROCALS[part] - 1.0
-    a, b, c, d = polynomial
-    squared = r * r
-    start = logarithms[part] + k * of_2
-    return to_binary32((a * squared + (b * r + c)) * squared + (d * r + start))
+    return x if x == inf else nan
 
 
 def _split(x: float) -> tuple[int, float, int]:
