@@ -898,8 +898,9 @@ def steps_have_keys_of_32_bits(row: dict[str, Any]) -> Mapping[str, Any]:
 
 
 def _near_1(params: dict[str, Any]) -> dict[str, Any]:
-    temperature = unpack_parameters(params)["temperature"]
-    return pack_parameters({"temperature": 1.0}) if abs(temperature - 1) < 0.001 else params
+    given = unpack_parameters(params)
+    near = [name for name in given.keys() & {"temp", "temperature"} if abs(given[name] - 1) < 0.001]
+    return pack_parameters({**given, **dict.fromkeys(near, 1.0)}) if near else params
 
 
 @answering(

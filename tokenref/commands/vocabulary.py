@@ -403,7 +403,7 @@ def print_audit(
 def _print_rows(console: Console, rows: Iterable[tuple[str, str]]) -> None:
     """Print labels and values, without wrapping: a digest stays in one piece to be copied."""
     for label, value in rows:
-        console.print(Text(f"{label:16}  ", style="dim"), Text(value), sep="", soft_wrap=True)
+        console.print(Text(f"{label:17} ", style="dim"), Text(value), sep="", soft_wrap=True)
 
 
 def _more(changes: Sequence[str]) -> list[str]:
