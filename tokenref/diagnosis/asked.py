@@ -86,14 +86,6 @@ class Asked:
             return params.keys() <= {"p", "least"} and params.get("p", 1) < 1 and "keep" in self.out
         return not {"count", "order"} & row.keys() and len(unpack(row["uniforms"])) == 1
 
-    @property
-    def drawing(self) -> "Asked":
-        """The question, or one for what its steps draw from what they leave."""
-        if not is_fused(self) or "draw" not in self.row or self.profile != STANDARD:
-            return self
-        row = {"probs": pack(self.left[-1], "f64"), "uniforms": self.row["draw"]}
-        return Asked("draw", self.profile, [row], 0, self.out, self.ask)
-
     @cached_property
     def share(self) -> float:
         """The share of the sum that is enough to keep or draw a token, if the question is plain."""

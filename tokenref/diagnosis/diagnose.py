@@ -31,7 +31,6 @@ from tokenref.diagnosis.signatures import (
     Diagnosis,
     Known,
     Reference,
-    Signature,
     are_own_draws,
     by_place,
     in_words,
@@ -199,19 +198,6 @@ def _of_known_size(group: str, says: str, cases: Sequence[Case]) -> tuple[str, s
 # ---- naming
 
 
-def _merged(causes: Iterable[Signature], again: Iterable[Signature]) -> list[Signature]:
-    """Return all causes, with what misreadings with the name of a bug add to it."""
-    seeded = {f"answers with {cause.name}": cause for cause in causes}
-    found = [*seeded.values()]
-    for each in again:
-        if cause := seeded.get(each.name):
-            answers = {**cause.answers, **each.answers}
-            found.append(Signature(cause.kind, cause.name, cause.says, answers))
-        else:
-            found.append(each)
-    return found
-
-
 class _Naming:
     """Failures, and what is said about those that have a name."""
 
@@ -236,7 +222,7 @@ class _Naming:
             again = signatures_of_misread(failed, passed, reference, usual, MOST, self.late)
             asked = {r: s.case for r, s in failed.items() if op_of(s.case) not in OWN_DRAW_OPS}
             longest = {record for record, case in asked.items() if size(case)[0] > MOST_AGAIN}
-            known = Known(_merged(known.causes, again), known.left_out | longest)
+            known = Known([*known.causes, *again], known.left_out | longest)
         self.known, self.matches = known, matches_of(known.causes, passed.keys(), failed)
         hit = {record for match in self.matches for record in match.hits}
         left_out = [record for record in known.left_out - hit if record in failed]
@@ -388,8 +374,7 @@ class _Naming:
         if group != ORDERED and len(ids) >= FEWEST and ordered.issuperset(ids) and is_telling:
             says = f"{says}; in all of them, {ORDERED}"
         if count := len(self.unclear.intersection(ids)) if not is_of_few(group) else 0:
-            they = "they are long or have" if count > 1 else "it is long or has"
-            rest = f"could not be compared, because {they} several steps"
+            rest = "could not be compared, because they are long or have several steps"
             says = f"{says}; {count:,} of them {rest}"
         return _diagnosis(group, says, ids)
 

@@ -202,18 +202,10 @@ def _of_seeds(
 ) -> Iterator[str]:
     """Yield whether rows that have the same seed draw other tokens each time."""
     drawn: dict[int | None, list[tuple[int, ...]]] = {}
-    places: dict[int | None, list[tuple[int, tuple[int, ...]]]] = {}
     for seeds, rows in zip(asked, batches, strict=True):
-        for place, (seed, row) in enumerate(zip(seeds, rows, strict=True)):
+        for seed, row in zip(seeds, rows, strict=True):
             drawn.setdefault(seed, []).append(tuple(row))
-            places.setdefault(seed, []).append((place, tuple(row)))
     again = [rows for seed, rows in drawn.items() if seed is not None and len(rows) > 1]
-    apart = [{*pairs} for seed, pairs in places.items() if seed is not None]
-    if any(len(pairs) > 1 for pairs in apart) and all(
-        len(pairs) == len({place for place, _ in pairs}) == len({row for _, row in pairs})
-        for pairs in apart
-    ):
-        yield "what a seed draws depends on the row's place in the batch"
     if again and all(len({*rows}) == len(rows) for rows in again):
         yield "rows of one seed never draw the same tokens: a seed is ignored, or goes on"
 

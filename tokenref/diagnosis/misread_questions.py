@@ -164,7 +164,7 @@ _COUNTED: Final[Mapping[str, Callable[[Tokens], Tokens]]] = {
     "each token counted once": partial(_at_most, 1),
     **{f"each token counted once in {n} tokens": partial(_once_in, n) for n in (32, 64, 128, 256)},
     "counts of repeated tokens that are too small by 1": _one_less,
-    **{f"counts that end at {most}": partial(_at_most, most) for most in (15, 127, 255)},
+    **{f"counts that end at {most}": partial(_at_most, most) for most in (127, 255)},
     **{f"counts modulo {size}": partial(_modulo, size) for size in (16, 256)},
     "equal neighbours counted once": lambda tokens: [t for t, _ in groupby(tokens)],
 }
@@ -217,7 +217,6 @@ _PERTURBED: Final[Mapping[str, Sequence[tuple[str, Callable[..., Any], Sequence[
             lambda n, number, count: number and (number % n or count),
             _NARROW_ENDS,
         ),  # 0 leaves it out
-        ("{name} modulo {:,}" + VARIANT + "0", lambda n, number, _: number % n, _NARROW_ENDS),
         ("{name} modulo {:,}, and at least 1", lambda n, number, _: number % n or 1, _NARROW_ENDS),
         (
             "{name} of at most the number of tokens less {}",
@@ -267,50 +266,28 @@ the number of all tokens, each with some sizes or types."""
 _DEFAULTS: Final[Mapping[str, Row]] = {"penalties": {"window": 64}}
 """Whole numbers of operations that need not be given."""
 
-_UNLIMITED: Final = 2**63 - 1
-"""What programs take for a window that is not given."""
-
 
 def perturbed(op: str, rows: Sequence[Row]) -> Iterator["Misreading"]:
     """Yield that one parameter, alone or of a step, is another one."""
     steps = (step for row in rows for step in row.get("steps", ()) if isinstance(step, dict))
     given = [{**_DEFAULTS.get(op, {}), **row.get("params", {})} for row in rows]
     given += [{**_DEFAULTS.get(step["step"], {}), **step["params"]} for step in steps]
-    if any("window" in each or {"penalty", "frequency"} & each.keys() for each in given):
-        given.append({"window": _UNLIMITED})
     for name, packed in {name: value for each in given for name, value in each.items()}.items():
         kind = "whole" if isinstance(packed, int) else "real" if is_numbers(packed) else "map"
         is_known = kind == "whole" or isinstance(packed, dict)
         for says, change, sizes in _PERTURBED[kind] if is_known else ():
             for size in sizes:
                 changed = partial(_with_parameter, name, partial(change, size), type(packed))
-                said = named(says.format(size, name=name))
-                yield Misreading(said, changed)
-                if name == "window" and "modulo" in says:
-                    yield Misreading(
-                        f"{said}{VARIANT * (VARIANT not in said)}1",
-                        partial(changed, absent=_UNLIMITED),
-                    )
+                yield Misreading(named(says.format(size, name=name)), changed)
 
 
-def _with_parameter(
-    name: str,
-    change: Callable[[Any, int], Any],
-    kind: type,
-    asked: Asked,
-    *,
-    absent: int | None = None,
-) -> Row:
-    """Return a question whose parameter of this name and type is another one.
-
-    A penalty that has none, or null, has the `absent` one.
-    """
+def _with_parameter(name: str, change: Callable[[Any, int], Any], kind: type, asked: Asked) -> Row:
+    """Return a question whose parameter of this name and type is another one."""
     row, is_history = asked.row, name in {"window", "skipped"}
     count = len(row.get("history") or []) if is_history else tokens_of([row])
 
     def changed(op: str, params: Row) -> Row:
         packed = {**_DEFAULTS.get(op, {}), **params}.get(name)
-        packed = absent if packed is None and "penalt" in op else packed
         if not isinstance(packed, kind) or isinstance(packed, bool):
             return params
         if not isinstance(packed, dict):
@@ -332,23 +309,6 @@ def _with_parameter(
         ]
         return {"steps": steps}
     return {"params": changed(asked.op, row["params"])} if "params" in row else {}
-
-
-def _by_frequency(asked: Asked) -> Row:
-    """Return penalties whose presence is subtracted for each occurrence."""
-
-    def changed(step: Row) -> Row:
-        params = unpack_parameters(step["params"])
-        if step["step"] == "presence_penalty":
-            return {**step, "step": "frequency_penalty"}
-        if step["step"] != "penalties" or not params.get("presence"):
-            return step
-        by = pack([params.get("frequency", 0.0) + params["presence"]], "f64")
-        return {**step, "params": {**step["params"], "frequency": by, "presence": 0}}
-
-    if asked.op == "penalties":
-        return {"params": changed({"step": asked.op, **asked.row})["params"]}
-    return {"steps": [*map(changed, asked.row["steps"])]} if is_fused(asked) else {}
 
 
 def _in_window(asked: Asked) -> Row:
@@ -445,7 +405,7 @@ def _filters_of_question(asked: Asked) -> Row:
 # ---- numbers
 
 
-ROUNDED: Final[Mapping[str, Callable[[float], float]]] = {
+_ROUNDED: Final[Mapping[str, Callable[[float], float]]] = {
     "random numbers truncated to bfloat16": lambda number: truncated(number, 16),
     "random numbers rounded to bfloat16": lambda number: nearest(number, "bf16"),
     "random numbers rounded to binary16": lambda number: nearest(number, "f16"),
@@ -478,14 +438,6 @@ def _one_coin(asked: Asked) -> Row:
     return {"uniforms": pack([*uniforms[:1] * count, *uniforms[count:]], "f64")}
 
 
-def _next_coins(asked: Asked) -> Row:
-    """Return the random number of the next draft for each but the last one."""
-    count = len(asked.row.get("tokens", ())) if asked.op.startswith("speculative") else 0
-    if not count or not (uniforms := unpack(asked.row["uniforms"])):
-        return {}
-    return {"uniforms": pack([*uniforms[1:count], *uniforms[count - 1 :]], "f64")}
-
-
 def _flushed(dtype: Type, asked: Asked) -> Row:
     """Return rows without subnormal numbers."""
     return {
@@ -502,35 +454,6 @@ def _normal(numbers: Sequence[float], dtype: Type) -> list[float]:
 def _taken_for_logits(asked: Asked) -> Row:
     weights = unpack(asked.row["probs"]) if "probs" in asked.row else ()
     return {"probs": pack([exp(min(p, 700.0)) for p in weights], "f64")} if weights else {}
-
-
-_READ: Final[Mapping[str, Callable[[int], int | None]]] = {
-    "tokens from 65,536 on that are read as those 65,536 before": lambda token: token % 2**16,
-    "tokens from 65,536 on left out": lambda token: token if token < 2**16 else None,
-    **{
-        f"the last 32 tokens of each block of {size:,} left out{VARIANT}{first}": (
-            lambda token, size=size, first=first: (
-                token if token < first or token % size < size - 32 else None
-            )
-        )
-        for size in (256, 512, 1024)
-        for first in (0, size)
-    },
-}
-"""Which token's number is read for that of a token, if any is."""
-
-
-def _with_read(read: Callable[[int], int | None], asked: Asked) -> Row:
-    """Return a row of which other numbers are read."""
-    part = next((part for part in ("probs", "logits") if part in asked.row), "")
-    if not part or asked.op in SUMMING:
-        return {}
-    numbers, none = unpack(asked.row[part]), 0.0 if part == "probs" else -inf
-    places = [*map(read, range(len(numbers)))]
-    if places == [*range(len(numbers))]:
-        return {}
-    found = [none if place is None else numbers[place] for place in places]
-    return {part: pack(found, type_of(asked.row[part]))}
 
 
 def _without_last(size: int, is_summed: bool, asked: Asked) -> Row:
@@ -570,7 +493,6 @@ QUESTIONS: Final[Mapping[str, Change]] = {
     **{
         says: partial(_recounted, counted, says in _COUNTED) for says, counted in _HISTORIES.items()
     },
-    "presence-counts-each-occurrence": _by_frequency,
     "a window without the tokens that are skipped, or as many as the prompt has": _in_window,
     **{
         f"a history without the last of each {n} tokens": partial(_without_each, n)
@@ -578,10 +500,8 @@ QUESTIONS: Final[Mapping[str, Change]] = {
     },
     **{f"masks of which {says}": partial(_with_masks, misread) for says, misread in MASKS.items()},
     **{says: partial(_with_compared, compared) for says, compared in COMPARED.items()},
-    **{says: partial(_with_read, read) for says, read in _READ.items()},
     "one random number for all drafts": _one_coin,
-    "drafts that are judged with the random number of the next draft": _next_coins,
-    **{says: partial(_with_rounded, rounded) for says, rounded in ROUNDED.items()},
+    **{says: partial(_with_rounded, rounded) for says, rounded in _ROUNDED.items()},
     **{
         f"0 for subnormal numbers of rows in {dtype}": partial(_flushed, dtype)
         for dtype in SMALLEST_NORMAL
@@ -669,7 +589,7 @@ def _other_steps(row: Row) -> Iterator[tuple[str, Sequence[Row]]]:
         "steps with all penalties and biases at the end",
         [s for s in steps if s not in late] + late,
     )
-    for least in range(2, min(len(steps), 4) + 1):  # some programs have two places, or three
+    for least in range(2, min(len(steps), 3) + 1):  # some programs have two places
         yield f"steps without the last one{VARIANT}{least}", steps[:-1]
     for name in dict.fromkeys(step["step"] for step in steps):
         own = [step for step in steps if step["step"] == name]

@@ -41,9 +41,6 @@ FEWEST: Final = 3
 MOST_ALIKE: Final = 3
 """How many causes that explain the same failures are named; more are no explanation."""
 
-_MOST_SAID: Final = 2
-"""How many of them are said; the others are counted."""
-
 Reference: TypeAlias = Callable[[Case, Mapping[str, Any]], Answer]
 """Answers another question like that of a case, given by it."""
 
@@ -140,9 +137,7 @@ class Match:
         """Return what is said about failures that the causes explain."""
         if self.causes[0].kind == "misreading":
             verb = "have in common:" if self.causes[0].name in NO_ANSWERS else "resemble"
-        said = [*map(in_words, self.causes[:_MOST_SAID])]
-        more = len(self.causes) - len(said)
-        return f"{verb} {', or '.join([*said, *([f'{more} more'] if more else [])])}"
+        return f"{verb} {', or '.join(map(in_words, self.causes))}"
 
     def gain(self, left: set[str]) -> int:
         """Return how much the cause explains of what is left, less its wrong predictions."""

@@ -27,11 +27,10 @@ from tokenref.diagnosis.asked import (
     Row,
     is_fused,
 )
-from tokenref.diagnosis.misread_questions import ROUNDED, allowed_of
+from tokenref.diagnosis.misread_questions import allowed_of
 from tokenref.diagnosis.mistakes import Summed, weights_of
 from tokenref.floats import Type, from_digits, nearest, pack, to_digits, type_of, unpack
 from tokenref.questions.sampling import unpack_parameters
-from tokenref.record import FILTER_OPS
 from tokenref.rules import STANDARD
 
 # ---- sums
@@ -57,25 +56,6 @@ def _with_rounded_weights(dtype: Type, are_shares: bool, asked: Asked) -> Row:
     sums = [*accumulate(weights[token] for token in order)]
     reached = bisect_left if asked.op == "top_p" else bisect_right
     return _reached(asked, reached(sums, asked.share * sums[-1]) + 1)
-
-
-def _by_rounded_number(rounded: Callable[[float], float], asked: Asked) -> Row:
-    """Return what is drawn by a rounded number, for 1 the last token of the row."""
-    asked = asked.drawing
-    if not asked.is_plain or asked.op != "draw":
-        return {}
-    token = bisect_right(asked.sums, rounded(asked.share) * asked.sums[-1]) - 1
-    return {"token": min(token, len(asked.weights) - 1)}
-
-
-def _without_ends(size: int, asked: Asked) -> Row:
-    """Return what is drawn without the last token of each block."""
-    asked = asked.drawing
-    if not asked.is_plain or asked.op != "draw" or size > len(asked.weights):
-        return {}
-    weights = [w if at % size < size - 1 else 0.0 for at, w in enumerate(asked.weights)]
-    sums = [*accumulate(weights)]
-    return _reached(asked, bisect_right(sums, asked.share * sums[-1]) + 1)
 
 
 def _reached(asked: Asked, count: int) -> Row:
@@ -119,106 +99,6 @@ def _with_stale_counts(asked: Asked, at: int, row: Sequence[float]) -> Sequence[
     counts = [asked.row["history"] if name in wide else generated for name in before]
     use = Use(step["step"], **unpack_parameters(step["params"]))
     return chain([use], row, [token for each in counts for token in each]).row
-
-
-def _each_repetition(asked: Asked, step: Row, row: Sequence[float]) -> Sequence[float]:
-    """Return a row that is penalised for each occurrence if only the first should count."""
-    name, params = step["step"], unpack_parameters(step["params"])
-    by = params.get("repetition" if name == "penalties" else "penalty", 1)
-    if name not in {"repetition_penalty", "penalties"} or asked.profile != STANDARD:
-        return asked.after(step, row)
-    window = params.get("window", 64 if name == "penalties" else None)
-    tokens = asked.row["history"][params.get("skipped", 0) :]
-    uses = [Use("penalties", frequency=-1.0, window=window)]
-    counts = chain(uses, [0.0] * len(row), tokens).row
-    factors = [exp(min(count * log(by), 700.0)) for count in counts]
-    row = [n * by if n < 0 else n / by for n, by in zip(row, factors, strict=True)]
-    if name == "repetition_penalty":
-        return row
-    return asked.after({**step, "params": {**step["params"], "repetition": 1}}, row)
-
-
-def _repeated(asked: Asked) -> Row:
-    if asked.profile != STANDARD:
-        return {}
-    if asked.op != "penalties" or "logits" not in asked.out:
-        return _stepwise(lambda a, at, row: _each_repetition(a, a.row["steps"][at], row), asked)
-    step = {"step": "penalties", "params": asked.row["params"]}
-    dtype = type_of(asked.out["logits"])
-    numbers = _each_repetition(asked, step, asked.numbers)
-    return {"logits": pack([nearest(number, dtype) for number in numbers], dtype)}
-
-
-# ---- the order of numbers
-
-Key: TypeAlias = Callable[[float], Any]
-"""Returns what numbers are ordered by."""
-
-_KEYS: Final[Sequence[Key]] = (
-    abs,
-    lambda number: (number < 0, abs(number)),  # the bits of binary32 as a whole number
-    lambda number: (number >= 0, abs(number)),  # as one with a sign
-)
-"""How programs order numbers by their bits, if they forget to turn those of negative ones."""
-
-
-def _by_key(key: Key, is_greedy: bool, asked: Asked) -> Row:
-    """Return what is kept, or the best token, if numbers are ordered by a key."""
-    if asked.profile != STANDARD:
-        return {}
-    if asked.op == "steps":
-        return _stepwise(partial(_filtered, key), asked)
-    none = 0.0 if "probs" in asked.row else -inf
-    if asked.op == "greedy" and is_greedy:
-        numbers = unpack(asked.row["logits"] if none else asked.row["probs"])
-        possible = (token for token, number in enumerate(numbers) if number != none)
-        return {"token": max(possible, key=lambda token: key(numbers[token]))}
-    if asked.op not in FILTER_OPS or "keep" not in asked.out:
-        return {}
-    numbers = asked.numbers if none else [log(n) if n else -inf for n in asked.weights]
-    if not none and asked.op != "typical":
-        return {}  # none is negative
-    kept = _kept(key, asked.op, asked.row["params"], numbers, asked.weights)
-    return {} if kept is None else {"keep": kept}
-
-
-def _filtered(key: Key, asked: Asked, at: int, row: Sequence[float]) -> Sequence[float]:
-    step = asked.row["steps"][at]
-    kept = None
-    if step["step"] in FILTER_OPS:
-        kept = _kept(key, step["step"], step["params"], row, weights_of(row))
-    if kept is None:
-        return asked.after(step, row)
-    return [number if token in kept else -inf for token, number in enumerate(row)]
-
-
-def _kept(
-    key: Key, op: str, packed: Row, numbers: Sequence[float], weights: Sequence[float]
-) -> list[int] | None:
-    """Return which tokens a filter keeps if it orders logits by a key; None: this is not known."""
-    params = unpack_parameters(packed)
-    if params.keys() - {"k", "p", "m", "mass", "least"}:
-        return None
-    far, total = numbers, sum(weights)
-    if op == "typical":
-        pairs = [(w / total, n) for w, n in zip(weights, numbers, strict=True) if w]
-        mean = fsum(share * n for share, n in pairs)
-        far = [-abs(number - mean) for number in numbers]
-    order = [token for token, number in enumerate(numbers) if number != -inf]
-    order.sort(key=lambda token: key(far[token]), reverse=True)
-    if op == "min_p":
-        kept = {t for t in order if weights[t] >= params["m"] * max(weights)}
-    elif op == "top_k":
-        kept = {*order[: params["k"]]}
-    else:
-        share = params.get("p", params.get("mass", 1))
-        sums = [*accumulate(weights[token] for token in order)]
-        count = bisect_left(sums, share * sums[-1]) + 1 if share < 1 else len(order)
-        kept = {*order[:count]}
-        if op == "typical":
-            last = key(far[order[min(count, len(order)) - 1]])
-            kept |= {token for token in order if key(far[token]) == last}
-    return sorted(kept | {*order[: params.get("least", 1)]})
 
 
 def _drawn(asked: Asked, order: Sequence[int], weights: Sequence[float]) -> Row:
@@ -361,7 +241,6 @@ def _walked(
     It is carried from block to block, and rounded to the type of the row if that is one of
     `dtypes`, or to the only one of them.
     """
-    asked = asked.drawing
     if not asked.is_plain:
         return {}
     order = asked.falling if asked.op == "top_p" else range(len(asked.weights))
@@ -379,8 +258,6 @@ def _walked(
         total = nearest(total + last, dtype) if is_rounded else total + last
         sums.append(total)
     enough = asked.share * (total if is_whole else asked.sums[-1])
-    if is_whole and asked.op == "draw":  # which a search by halves finds in any list
-        return _reached(asked, bisect_right(sums, enough, 0, len(sums) - 1) + 1)
     is_exact = asked.op == "top_p"
     places = (at for at, each in enumerate(sums) if each > enough or (is_exact and each == enough))
     return _reached(asked, next(places, len(order) - 1) + 1)
@@ -497,84 +374,24 @@ _NARROW: Final = ("f16", "bf16")
 # ---- drafts
 
 
-Total: TypeAlias = Callable[[Sequence[int], int], int]
-"""Returns what weights are divided by, given these, as whole numbers, and their denominator."""
-
-
-def _sum(numbers: Sequence[int], _: int) -> int:
-    return sum(numbers)
-
-
-_TOTALS: Final[Mapping[str, Total]] = {
-    "weights that are not divided by their sum": lambda _, common: common,
-    **{
-        f"sums of drafts' rows that lack the last block of {size:,}, if it is incomplete": (
-            lambda numbers, _, size=size: sum(numbers[: len(numbers) // size * size] or numbers)
-        )
-        for size in (32, 64, 128, 256, 512, 1024)
-    },
-}
-"""Other sums of the rows of drafts."""
-
-
-def _speculated(
-    change: Callable[["_Drafts"], Sequence[int]], asked: Asked, total: Total = _sum
-) -> Row:
+def _speculated(change: Callable[["_Drafts"], Sequence[int]], asked: Asked) -> Row:
     """Return what a program may make of drafts."""
     row = asked.row
     if asked.op != "speculative" or asked.profile != STANDARD or row["params"]:
         return {}
     if not row["tokens"] or len(row["draft"]) != len(row["tokens"]):
         return {}
-    drafts = _Drafts(row, total)
+    drafts = _Drafts(row)
     return drafts.answer(*change(drafts))
-
-
-def _residual(change: Callable[[int, int], int], total: Total, asked: Asked) -> Row:
-    """Return a residual of other shares, or something else of these."""
-    row = asked.row
-    if asked.op != "residual" or asked.profile != STANDARD or row.get("params"):
-        return {}
-    (p, of_p), (q, of_q) = (_law(unpack(row[name]), total) for name in ("target", "draft"))
-    left = [change(a * of_q, b * of_p) for a, b in zip(p, q, strict=True)]
-    if not any(left):
-        return {}
-    dtype = type_of(asked.out["probs"])
-    return {"probs": pack([nearest(n / sum(left), dtype) for n in left], dtype)}
-
-
-def _with_totals(total: Total, asked: Asked) -> Row:
-    """Return what is made of drafts and of residuals with other sums of weights."""
-    if asked.op == "residual":
-        return _residual(lambda p, q: max(p - q, 0), total, asked)
-    return _speculated(partial(_judged, {}), asked, total)
-
-
-def _law(weights: Sequence[float], total: Total) -> tuple[list[int], int]:
-    numbers, common = whole_numbers(weights)
-    return numbers, total(numbers, common)
-
-
-def _unused_draft(asked: Asked) -> Row:
-    return _residual(lambda p, _: p, _sum, asked)
-
-
-def _one_less(is_short: bool, asked: Asked) -> Row:
-    """Return one draft less if all are accepted, perhaps also in the list of tokens."""
-    count = len(asked.row.get("tokens", ()))
-    if asked.op != "speculative" or not 0 < count == asked.out.get("accepted"):
-        return {}
-    short = {"tokens": asked.out["tokens"][:count]} if is_short else {}
-    return {"accepted": count - 1, **short}
 
 
 class _Drafts:
     """The whole numbers of which the shares of drafts are, and which drafts are accepted."""
 
-    def __init__(self, row: Row, total: Total) -> None:
+    def __init__(self, row: Row) -> None:
         self.tokens = row["tokens"]
         self._p, self._q = (
-            [_law(unpack(each), total) for each in row[name]] for name in ("target", "draft")
+            [whole_numbers(unpack(each))[0] for each in row[name]] for name in ("target", "draft")
         )
         self._u = read_exactly(unpack(row["uniforms"]), len(self.tokens) + 1)
 
@@ -588,9 +405,9 @@ class _Drafts:
         """
         for at, own in enumerate(self.tokens):
             token_id = own if token is None else self.tokens[token]
-            (p, of_p), (q, of_q) = self._p[at + row], self._q[at]
-            share = of or Fraction(q[token_id], of_q)
-            if self._u[at + number] * share >= Fraction(p[token_id], of_p):
+            p, q = self._p[at + row], self._q[at]
+            share = of or Fraction(q[token_id], sum(q))
+            if self._u[at + number] * share >= Fraction(p[token_id], sum(p)):
                 return at
         return len(self.tokens)
 
@@ -601,9 +418,9 @@ class _Drafts:
         number, by default the last one. Without a draft's row (-1), the target row is drawn from,
         if it is -2 without the draft's token.
         """
-        row, of_row = self._p[accepted if target is None else target]
+        row = self._p[accepted if target is None else target]
         if accepted < len(self.tokens) and draft >= 0:
-            other, of_draft = self._q[draft]
+            other, of_row, of_draft = self._q[draft], sum(row), sum(self._q[draft])
             row = [max(p * of_draft - q * of_row, 0) for p, q in zip(row, other, strict=True)]
         elif draft == _NOT_THE_DRAFT:
             row = [p * (token != self.tokens[accepted]) for token, p in enumerate(row)]
@@ -711,31 +528,10 @@ ANSWERS: Final[Mapping[str, Change]] = {
         )
     },
     **{
-        f"{says} {size:,} tokens{VARIANT}{is_whole}": (
-            partial(_walked, size, carried, (), is_whole)
-        )
+        f"{says} {size:,} tokens": partial(_walked, size, carried, (), False)
         for says, carried in _CARRIED.items()
         for size in (32, 64, 128, 256, 512, 1024)
-        for is_whole in (False, True)
     },
-    **{
-        f"a sum that lacks the last token of each block of {size:,} tokens{VARIANT}2": partial(
-            _without_ends, size
-        )
-        for size in (32, 64, 128, 256, 512, 1024)
-    },
-    **{
-        f"{says}{VARIANT}1": partial(_by_rounded_number, rounded)
-        for says, rounded in ROUNDED.items()
-    },
-    **{
-        f"negative numbers in the wrong order, by the bits of their size{VARIANT}{at}": partial(
-            _by_key, key, at % 2 > 0
-        )
-        for at, key in enumerate(key for key in _KEYS for _ in range(2))
-    },
-    "repetition-counts-each-occurrence": _repeated,
-    "speculation-forgets-the-residual": _unused_draft,
     **{
         f"a running sum rounded to {name}{VARIANT}{is_whole}": partial(
             _walked, MOST_AGAIN, max, dtypes, is_whole
@@ -757,13 +553,6 @@ ANSWERS: Final[Mapping[str, Change]] = {
         for bits in (32, 64, 128)
     },
     **{f"{n} rounds of Philox, not 10": partial(_with_rounds, n) for n in (6, 7, 8, 9)},
-    **{says: partial(_with_totals, total) for says, total in _TOTALS.items()},
-    **{
-        f"one accepted draft less if all are accepted{VARIANT}{is_short}": (
-            partial(_one_less, is_short)
-        )
-        for is_short in (False, True)
-    },
     **{says: partial(_speculated, partial(_judged, by)) for says, by in _JUDGED.items()},
     **{says: partial(_speculated, partial(_rejected, way)) for says, way in _REJECTED.items()},
     **{
