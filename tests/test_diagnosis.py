@@ -1415,6 +1415,9 @@ class Racing(SamplersWithHandler):
     def forgive(self, restarts: int) -> None:
         assert not restarts
 
+    def close(self) -> None:
+        """Nothing has to be ended."""
+
 
 def test_what_fails_is_asked_again_and_a_race_is_named(catalogue: Catalogue) -> None:
     calls = count()
