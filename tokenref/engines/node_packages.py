@@ -96,6 +96,10 @@ class NodePackage:
     def forgive(self, restarts: int) -> None:
         self._started().forgive(restarts)
 
+    def close(self) -> None:
+        if self._program is not None:
+            self._program.close()
+
     def load(self, vocabulary: Vocabulary, name: str) -> Session | Unsupported:
         return self._started().load(vocabulary, name)
 
