@@ -19,7 +19,7 @@ import pytest
 from bpe_ref import Vocabulary, load, vocabulary_by_concatenation, vocabulary_by_pair, vocabulary_of
 from bpe_ref.errors import BpeError
 from bpe_ref.vocabulary import TextRules
-from tokenref.answers import Answer, Ok, Refused, Skipped, Unsupported
+from tokenref.answers import Answer, HasIncidents, Ok, Refused, Skipped, Unsupported
 from tokenref.catalogue import Catalogue, Selection, open_catalogue
 from tokenref.corpus import CorpusComparer
 from tokenref.engines.node_packages import NODE_PACKAGES, NodePackage, node_command, node_package
@@ -242,3 +242,7 @@ def test_the_packages_encode_a_text_of_ones_own(package: NodePackage, tmp_path: 
     (tmp_path / "text.txt").write_text("Hello, world\n  12345 caf\u00e9\n", encoding="utf-8")
     [compared] = CorpusComparer("cl100k_base", [package]).compare(tmp_path / "text.txt").results
     assert (compared.status, compared.detail) == ("same", "")
+
+
+def test_an_engine_of_node_is_ended_and_forgiven_like_other_programs() -> None:
+    assert isinstance(NodePackage("gpt-tokenizer", "4.0.0"), HasIncidents)
