@@ -36,6 +36,7 @@ from tokenref.commands.text import (
     noted,
     refuse_both,
     say_notes,
+    texts_of,
 )
 from tokenref.doctor.conversation import Finding
 from tokenref.doctor.walk import examine
@@ -279,9 +280,7 @@ def _check_ops(
 
 def _texts(sources: Sequence[tuple[Source, str]]) -> list[tuple[str, str]]:
     """Return the texts, each behind its place. Raises `InputError` if there is none."""
-    from tokenref.goldens import texts_in
-
-    found = [each for source, how in sources for each in texts_in(source.text(), source.name, how)]
+    found = texts_of(sources)
     if not found:
         raise InputError(f"{sources[0][0]} must contain text, got an empty file")
     return found

@@ -147,6 +147,13 @@ def named_sources(
     return [*((each, "whole") for each in whole), *((each, "line") for each in by_line)]
 
 
+def texts_of(sources: Iterable[tuple[Source, str]]) -> list[tuple[str, str]]:
+    """Return the texts of what `named_sources` returns, each behind its place."""
+    from tokenref.goldens import texts_in  # here, so that other commands start quickly
+
+    return [each for source, how in sources for each in texts_in(source.text(), source.name, how)]
+
+
 def files_named(path: str, option: str) -> Sequence[Path]:
     """Return the file, those in a folder, or those that match a pattern.
 

@@ -56,6 +56,7 @@ from tokenref.commands.text import (
     loaded,
     named_sources,
     say_notes,
+    texts_of,
     write_exactly,
     write_lines,
 )
@@ -149,14 +150,12 @@ def compare_command(
     how many have other ids, and both encodings of the first, from the first token that differs.
     Special tokens of texts are recognised. The exit code is 1 if anything differs.
     """
-    from tokenref.goldens import texts_in
-
     with no_collection():
         both = loaded(old, pattern=pattern), loaded(new, pattern=pattern)
     say_notes(dict.fromkeys(note for each in both for note in each.notes))
     found = differences(*both)
     rows = found or [("same", "tokens, ids, merges, added tokens, other settings")]
-    texts = [each for source, how in sources for each in texts_in(source.text(), source.name, how)]
+    texts = texts_of(sources)
     encoded = [(place, [_encoded(each, text) for each in both]) for place, text in texts]
     others = [(place, pair) for place, pair in encoded if pair[0] != pair[1]]
     if texts:

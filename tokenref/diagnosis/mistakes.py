@@ -84,7 +84,7 @@ MASKS: Final[Mapping[str, Allowed]] = {
 
 
 def truncated(number: float, bits: int) -> float:
-    """Return a number of which only so many bits of its binary32, the highest, are kept.
+    """Return a number in binary32, with all but its highest `bits` bits set to 0.
 
     >>> truncated(1.1, 16), truncated(1.1, 24)
     (1.09375, 1.0999755859375)

@@ -334,9 +334,10 @@ class ProtocolEngine:
 
 def incidents_of(engine: Engine) -> list[str]:
     """End an engine that is another program. Return its failures that no single question caused."""
-    if isinstance(engine, ProtocolEngine):
-        engine.close()
-    return list(engine.incidents) if isinstance(engine, HasIncidents) else []
+    if not isinstance(engine, HasIncidents):
+        return []
+    engine.close()
+    return list(engine.incidents)
 
 
 @dataclass(frozen=True, eq=False)
