@@ -2,9 +2,9 @@
 
 import difflib
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
-from functools import cache
+from functools import cache, lru_cache
 from hashlib import sha256
 from pathlib import Path
 from random import Random
@@ -295,33 +295,30 @@ def rows_of(case: Case) -> int:
 
 
 def open_catalogue(folder: FixturePath | None = None, digest: str | None = None) -> Catalogue:
-    """Read and check all fixtures of a folder, by default those of the package.
+    """Read and check all fixtures of a folder, by default those of the package, which are read once.
 
     If there is a `digest`, it must be that of the manifest.
 
     Raises `RecordError` if a file is missing, changed or invalid, and if two files use the same
     id.
     """
-    folder = folder or fixtures_folder()
-    manifest = read_manifest(folder)
-    found = manifest_digest(manifest)
-    if digest not in {None, found}:
+    found = _read(folder) if folder else _read_once(fixtures_folder())
+    if digest not in {None, found.digest}:
         raise RecordError(
-            f"the fixtures {manifest.version} here have the digest {found}, not {digest!r:.90}: "
-            "install the version of tokenref with the expected ones, or expect the digest of these"
+            f"the fixtures {found.manifest.version} here have the digest {found.digest}, not "
+            f"{digest!r:.90}: install the version of tokenref with the expected ones, or expect "
+            "the digest of these"
         )
+    return replace(found, loaded={})
+
+
+def _read(folder: FixturePath) -> Catalogue:
+    manifest = read_manifest(folder)
     cases: list[Case] = []
     canaries: list[Case] = []
     for entry in manifest.files:
-        if entry.cases is None:
-            continue
-        records = read_records(folder / entry.path, file=entry.path)
-        if len(records) != entry.cases:
-            raise RecordError(
-                f"{folder / entry.path}: the manifest announces {entry.cases} cases, "
-                f"but the file has {len(records)}"
-            )
-        (canaries if entry.path.startswith("canary") else cases).extend(records)
+        if entry.cases is not None:
+            (canaries if _has_canaries(entry) else cases).extend(_records(folder, entry))
     if len(cases) != manifest.cases:
         raise RecordError(
             f"{folder}: the manifest announces {manifest.cases} cases, "
@@ -331,6 +328,24 @@ def open_catalogue(folder: FixturePath | None = None, digest: str | None = None)
         raise RecordError(f"{folder}: there are no canaries, which test the judge")
     check_together([*cases, *canaries], manifest)
     return Catalogue(folder, manifest, cases, canaries)
+
+
+_read_once: Final = lru_cache(maxsize=1)(_read)
+
+
+def _records(folder: FixturePath, entry: FileEntry) -> list[Case]:
+    """Return the cases of a file of the fixtures, as many as the manifest announces."""
+    records = read_records(folder / entry.path, file=entry.path)
+    if len(records) != entry.cases:
+        raise RecordError(
+            f"{folder / entry.path}: the manifest announces {entry.cases} cases, "
+            f"but the file has {len(records)}"
+        )
+    return records
+
+
+def _has_canaries(entry: FileEntry) -> bool:
+    return entry.path.startswith("canary")
 
 
 def own_catalogue(
@@ -345,10 +360,14 @@ def own_catalogue(
     `own` are vocabularies and tokenizers by name, which replace those with the same digest. `flags`
     are allowed besides those of the package. Raises `RecordError` as `check_together` does.
     """
-    package = open_catalogue()
+    folder = fixtures_folder()
+    package = parse_manifest(folder)
+    canaries = [
+        case for entry in package.files if _has_canaries(entry) for case in _records(folder, entry)
+    ]
     listed: dict[bool, dict[str, VocabularyEntry]] = {
-        True: {entry.digest: entry for entry in package.manifest.vocabularies},
-        False: {entry.digest: entry for entry in package.manifest.tokenizers},
+        True: {entry.digest: entry for entry in package.vocabularies},
+        False: {entry.digest: entry for entry in package.tokenizers},
     }
     for name, subject in own.items():
         digest = subject.digest()
@@ -356,9 +375,9 @@ def own_catalogue(
         listed[not isinstance(subject, TokenizerFile)][digest] = entry
     digested = sha256(data).hexdigest()
     manifest = msgspec.structs.replace(
-        package.manifest,
+        package,
         cases=len(cases),
-        flags=sorted({*package.manifest.flags, *flags}),
+        flags=sorted({*package.flags, *flags}),
         files=[FileEntry(path=str(path), sha256=digested, bytes=len(data), cases=len(cases))],
         vocabularies=[*listed[True].values()],
         tokenizers=[*listed[False].values()],
@@ -367,7 +386,7 @@ def own_catalogue(
     check_together(cases, manifest)
     loaded = {subject.digest(): subject for subject in own.values()}
     digest = f"sha256:{digested}"
-    return Catalogue(package.folder, manifest, [*cases], package.canaries, {**loaded}, digest)
+    return Catalogue(folder, manifest, [*cases], canaries, {**loaded}, digest)
 
 
 def check_together(cases: Iterable[Case], manifest: Manifest) -> None:

@@ -10,16 +10,28 @@ import msgspec
 
 from bpe_ref import load, vocabulary_of
 from tokenref.answers import Answer, Crashed, Ok, Refused, Session, Unsupported
-from tokenref.catalogue import open_catalogue
 from tokenref.engines.reference import ReferenceEngine
-from tokenref.record import op_of
+from tokenref.packaged import fixtures_folder
+
+
+class Named(msgspec.Struct):
+    """The part of a record that is read here, which takes a tenth of the time of all of it."""
+
+    id: str
+    profile: str
+
+
+NAMED = msgspec.json.Decoder(Named)
 
 
 def profiles() -> dict[str, dict[str, list[str]]]:
     """Return every operation with the profiles that records have."""
     found: dict[str, set[str]] = {}
-    for case in open_catalogue().cases:
-        found.setdefault(op_of(case), set()).add(case.profile)
+    for topic in ("bpe", "sampling", "regress"):
+        for path in (fixtures_folder() / topic).rglob("*.jsonl"):
+            for line in path.read_bytes().splitlines()[1:]:
+                case = NAMED.decode(line)
+                found.setdefault(case.id.split("/")[1], set()).add(case.profile)
     return {op: {"profiles": sorted(names)} for op, names in found.items()}
 
 
