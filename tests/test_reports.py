@@ -992,6 +992,23 @@ def test_a_report_on_records_of_one_s_own_says_where_their_questions_are(tmp_pat
     assert "was made with other records" not in output
 
 
+def test_a_report_on_own_and_golden_records_has_the_questions_of_both(tmp_path: Path) -> None:
+    (tmp_path / "my.txt").write_text("unbelievable", "utf-8")
+    own, junit = tmp_path / "own.jsonl", tmp_path / "junit.xml"
+    tokenref("fill", "--vocabulary", "tiny", "--texts", tmp_path / "my.txt", "--out", own)
+    asked = (["--id", "bpe/encode/examples/*"], ["--records", own])
+    files = [tmp_path / "golden-results.jsonl", tmp_path / "own-results.jsonl"]
+    for selected, path in zip(asked, files, strict=True):
+        tokenref("check", "greedy", *selected, "--json", path)
+    result = tokenref("report", *files, "--records", own, "--junit", junit)
+    assert result.exit_code == 1
+    assert "other records" not in result.output
+    failures = re.findall("><failure .*?</failure>", junit.read_text("utf-8"), re.DOTALL)
+    assert len(failures) > 1
+    assert "own/" in failures[-1]
+    assert all(">why: " in failure for failure in failures)
+
+
 def test_ten_engines_on_all_records_make_a_page_below_two_megabytes(tmp_path: Path) -> None:
     records = open_catalogue()
     cases = [

@@ -9,7 +9,7 @@ from typing import Final
 import click
 from rich.console import Console
 
-from tokenref.catalogue import Catalogue
+from tokenref.catalogue import Catalogue, open_catalogue
 from tokenref.commands.endings import on_error, reached
 from tokenref.commands.options import Given, given_options
 from tokenref.commands.paths import (
@@ -321,7 +321,12 @@ def report(
     reports.begin(None, {"RESULTS": results, "--records": given.records})
     files = [read_results(path) for path in dict.fromkeys(results)]
     catalogue = given.catalogue()
-    said = [*_about_records(files, catalogue), *contradictions(files)]
+    digests = {catalogue.digest}
+    if given.records and not all(each.header.records for each in files):  # some are of the fixtures
+        package = open_catalogue()
+        catalogue = replace(catalogue, cases=[*package.cases, *catalogue.cases])
+        digests.add(package.digest)
+    said = [*_about_records(files, digests, given), *contradictions(files)]
     files = merged(files)
     changed, code = reports.make(files, catalogue, said, pages)
     if changed is None:
@@ -358,15 +363,15 @@ def exit_code(files: Sequence[Results]) -> int:
     return max(codes)
 
 
-def _about_records(files: Sequence[Results], catalogue: Catalogue) -> list[str]:
+def _about_records(files: Sequence[Results], digests: Container[str], given: Given) -> list[str]:
     """Return a sentence for each file that was made with other records than those here."""
     return [
         f"{results.path} contains results for your own records, whose questions and reasons are "
         "not available here; --records with their file shows them"
-        if results.header.records and not catalogue.own_digest
+        if results.header.records and not given.records
         else f"{results.path} was made with other records than those here, so reasons, "
         "questions and flags may be missing or wrong"
         for results in files
         if results.header.engines
-        and catalogue.digest != (results.header.records or results.header.fixtures)
+        and (results.header.records or results.header.fixtures) not in digests
     ]
