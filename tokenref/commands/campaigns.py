@@ -128,7 +128,7 @@ def campaign(
             executor.shutdown(wait=not interrupted)
     if journal.findings and not interrupted:
         _print_likely_causes(engine, journal, wanted.patience.restarts)
-    if _print_incidents(engine) or journal.findings:
+    if _print_incidents(engine) or journal.findings or journal.incidents():
         return FAILURES
     if interrupted:
         return INTERRUPTED

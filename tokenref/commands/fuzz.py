@@ -155,7 +155,7 @@ def merge(ctx: click.Context, files: Sequence[Path]) -> None:
     shards = f"{len(files)} shard{'s' * (len(files) != 1)}"
     asked = f"questions 0 to {whole.questions - 1:,} (seed {whole.plan.seed})"
     print_summary(console, whole, bugs, f"{shards}, {asked}")
-    ctx.exit(1 if whole.findings else 0)
+    ctx.exit(int(bool(whole.findings or whole.incidents())))
 
 
 @click.command()

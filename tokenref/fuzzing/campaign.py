@@ -110,6 +110,7 @@ def done_group(plan: Plan, comparer: Comparer, group: int, limits: Limits | None
     if plan.cases is not None:
         questions = questions[: plan.cases - first]
     findings, interrupted, limits = list[Finding](), False, limits or Limits()
+    before = len(comparer.incidents)
     with quiet_standard_error():
         outcomes = comparer.compare(questions)
         seen: set[tuple[str, str, str]] = set()
@@ -131,7 +132,14 @@ def done_group(plan: Plan, comparer: Comparer, group: int, limits: Limits | None
     counts = summed({each.question.op: {each.fate: 1}} for each in outcomes)
     lacking = [each for each in outcomes if each.fate == "unsupported"]
     declined = summed({e.question.op: {e.judgement.detail: 1}} for e in lacking)
-    done = Group(group=group, counts=counts, milliseconds=milliseconds, declined=declined)
+    incidents, comparer.incidents[before:] = comparer.incidents[before:], []
+    done = Group(
+        group=group,
+        counts=counts,
+        milliseconds=milliseconds,
+        declined=declined,
+        incidents=incidents,
+    )
     lost = next((each.got for each in outcomes if isinstance(each.got, NotAsked)), None)
     trouble = "" if lost is None else lost.reason
     return Done(group=done, findings=findings, trouble=trouble, interrupted=interrupted)

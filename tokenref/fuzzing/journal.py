@@ -23,6 +23,7 @@ from msgspec import Struct
 
 from tokenref.errors import InputError
 from tokenref.files import lines_of
+from tokenref.fuzzing.comparing import without_values
 from tokenref.fuzzing.findings import Finding
 from tokenref.fuzzing.plan import GROUP, Plan, difference
 from tokenref.record import canonical_json
@@ -44,6 +45,9 @@ class Group(
 
     declined: dict[str, dict[str, int]] = {}
     """For each operation, how many questions the program declined, by its reason."""
+
+    incidents: list[str] = []
+    """Failures that no single question of the group caused."""
 
 
 class Bug(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -108,6 +112,17 @@ class Journal:
     def declined(self) -> dict[str, dict[str, int]]:
         """Return for each operation the number of declined questions by reason."""
         return summed(group.declined for group in self.groups.values())
+
+    def incidents(self) -> dict[str, list[tuple[int, str]]]:
+        """Return the groups in which no single question failed, and what was said, in order.
+
+        Those that differ only in numbers and quoted words are together.
+        """
+        alike: dict[str, list[tuple[int, str]]] = {}
+        for number, group in sorted(self.groups.items()):
+            for said in group.incidents:
+                alike.setdefault(without_values(said, None), []).append((number, said))
+        return alike
 
 
 def summed(counts: Iterable[dict[str, dict[str, int]]]) -> dict[str, dict[str, int]]:
