@@ -1316,6 +1316,27 @@ def test_an_engine_that_answers_fewer_cases_than_demanded_fails(tmp_path: Path) 
     assert said in tokenref(*check, "25").output
 
 
+def test_a_report_of_shards_fails_if_one_never_arrived(tmp_path: Path) -> None:
+    shards = [tmp_path / "count.jsonl", tmp_path / "encode.jsonl"]
+    for path in shards:
+        tokenref("check", "naive", "--vocabulary", "tiny", "--op", path.stem, "--json", path)
+    sizes = [read_results(path).footer.statuses["pass"] for path in shards]
+    demanded = (*("--answered-at-least", str(sum(sizes))), "--badge", tmp_path / "badge.json")
+    whole = tokenref("report", *shards, *demanded)
+    assert (whole.exit_code, "--answered-at-least" in whole.output) == (0, False)
+    other = tmp_path / "other.jsonl"  # as a run of own records: it neither fails nor adds anything
+    other.write_bytes(shards[1].read_bytes().replace(b'"fixtures":"', b'"records":"'))
+    for arrived in ([shards[0]], [shards[0], other]):
+        lost = tokenref("report", *arrived, *demanded)
+        said = f"{max(sizes) if other in arrived else sizes[0]:,}"
+        assert lost.exit_code == 1
+        assert f"naive: only {said} of " in lost.output
+        badge = json.loads((tmp_path / "badge.json").read_bytes())
+        assert (badge["color"], "failed: only" in badge["message"]) == ("red", True)
+    added = tokenref("report", *shards, other, *demanded)
+    assert "--answered-at-least" not in added.output
+
+
 @pytest.mark.parametrize(
     ("old", "new", "sentence"),
     [

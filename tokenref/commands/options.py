@@ -126,6 +126,13 @@ JSON_LINES: Final = click.option(
     type=FILE,
     help="Write the results of all cases to this file, as JSON lines.",
 )
+ANSWERED_AT_LEAST: Final = click.option(
+    "--answered-at-least",
+    "least",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Fail if an engine answers fewer than N cases, for example because it lost an operation.",
+)
 ORDER: Final = click.option(
     "--seed",
     type=int,

@@ -11,7 +11,7 @@ from rich.console import Console
 
 from tokenref.catalogue import Catalogue, open_catalogue
 from tokenref.commands.endings import on_error, reached
-from tokenref.commands.options import Given, given_options
+from tokenref.commands.options import ANSWERED_AT_LEAST, Given, given_options
 from tokenref.commands.paths import (
     FILE,
     must_be_writable,
@@ -27,7 +27,15 @@ from tokenref.record import Case, op_of
 from tokenref.record_files import Manifest
 from tokenref.reports.changes import WORSE, Change, changes, contradictions, notes, warnings
 from tokenref.reports.known_list import UNEXPLAINED, known_list
-from tokenref.reports.results import Results, badge, bounded, dump_report, merged, read_results
+from tokenref.reports.results import (
+    Results,
+    badge,
+    bounded,
+    dump_report,
+    merged,
+    read_results,
+    with_too_few,
+)
 from tokenref.reports.terminal import print_changes, print_line, print_results
 from tokenref.visible import visible
 
@@ -299,6 +307,7 @@ report_options: Final = options_as(
 @click.argument("results", nargs=-1, required=True, type=FILE, metavar="RESULTS.jsonl...")
 @report_options
 @given_options()
+@ANSWERED_AT_LEAST
 @click.option(
     "--pages",
     metavar="ADDRESS",
@@ -306,7 +315,12 @@ report_options: Final = options_as(
 )
 @click.pass_context
 def report(
-    ctx: click.Context, results: Sequence[Path], given: Given, pages: str | None, reports: Wanted
+    ctx: click.Context,
+    results: Sequence[Path],
+    given: Given,
+    least: int | None,
+    pages: str | None,
+    reports: Wanted,
 ) -> None:
     """Show results written by `check --json`.
 
@@ -327,8 +341,9 @@ def report(
         catalogue = replace(catalogue, cases=[*package.cases, *catalogue.cases])
         digests.add(package.digest)
     said = [*_about_records(files, digests, given), *contradictions(files)]
-    files = merged(files)
-    changed, code = reports.make(files, catalogue, said, pages)
+    whole = merged(files)
+    files = with_too_few(whole, least)
+    changed, code = reports.make(files, catalogue, said, pages, int(files != whole))
     if changed is None:
         print_results(output_console(), files, catalogue)
     ctx.exit(code)
