@@ -94,7 +94,7 @@ def test_what_is_missing_or_there_twice_is_named(
 def test_journals_of_two_campaigns_are_not_added_up(base: Plan) -> None:
     other = msgspec.structs.replace(base, seed=2)
     _, trouble = merged({"a": journal(base, 1, 2, [0]), "b": journal(other, 2, 2, [1])})
-    assert trouble == ["b belongs to another campaign than a: seed must be 1, got 2"]
+    assert trouble == ["b belongs to another campaign than a: --seed must be 1, got 2"]
 
 
 def test_a_campaign_that_time_ended_is_whole_up_to_where_all_shards_were(base: Plan) -> None:

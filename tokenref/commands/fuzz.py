@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from tokenref.commands.endings import TerminatedError, terminated_in_order
 from tokenref.commands.options import (
     IDS_ONLY,
     KNOWN,
@@ -122,9 +123,13 @@ def fuzz(
             raise
         raise InputError("fuzz needs hypothesis: pip install hypothesis") from None
     options = Wanted(engine=engine or f"cmd:{command}", **wanted)
+    signals = ctx.with_resource(terminated_in_order())
     if index is not None:
         ctx.exit(ask_again(options, index, shrink_seconds))
-    ctx.exit(campaign(options, seconds, shrink_seconds, most, executor_name))
+    code = campaign(options, seconds, shrink_seconds, most, executor_name)
+    if signals:
+        raise TerminatedError
+    ctx.exit(code)
 
 
 @click.command()

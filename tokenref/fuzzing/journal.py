@@ -155,7 +155,7 @@ def read_journal(path: Path) -> Journal:
                 kind = next((f", not {kinds[key]}" for key in kinds if key in line), "")
                 need = f"{path} must be a file that `tokenref fuzz --state` wrote{kind}"
                 raise InputError(need) from None
-            raise InputError(f"{place}: not a line of a journal: {error}") from None
+            raise InputError(f"{place}: not a line of a state file: {error}") from None
         if isinstance(read, Plan) != (journal is None):
             raise InputError(f"{place}: the header must be the first line and must not be repeated")
         if isinstance(read, Plan):
@@ -240,7 +240,7 @@ def open_journal(path: Path, plan: Plan) -> Journal:
     journal = read_journal(path)
     other = difference(journal.plan, plan)
     if other is not None:
-        raise InputError(f"{path} is the journal of another campaign: {other}")
+        raise InputError(f"{path} is the state file of another campaign: {other}")
     return journal
 
 
