@@ -4,6 +4,7 @@ import json
 import os
 import re
 import shlex
+import subprocess
 import sys
 import tomllib
 import tracemalloc
@@ -325,7 +326,7 @@ def test_two_versions_of_an_engine_are_shown_side_by_side(tmp_path: Path) -> Non
     assert "one 1.4" in both
     assert "one 2.0" in both
     changes = tokenref("report", paths[1], "--only-changes", paths[0]).output
-    assert "xfail → pass" in changes
+    assert "xfail -> pass" in changes
 
 
 def test_what_differs_is_the_remark_of_a_known_difference() -> None:
@@ -372,9 +373,9 @@ def test_operations_that_an_engine_lacks_share_a_row(tmp_path: Path) -> None:
     output = tokenref("report", write(tmp_path / "results.jsonl", whole(cases))).output
     rows = [row.split() for row in output.replace("│", " ").splitlines()[3:]]
     assert rows[:3] == [
-        ["one", "1", "encode", "1", "1", "·", "·"],
-        ["2", "others", "2", "·", "·", "2"],
-        ["all", "3", "1", "·", "2"],
+        ["one", "1", "encode", "1", "1", "-", "-"],
+        ["2", "others", "2", "-", "-", "2"],
+        ["all", "3", "1", "-", "2"],
     ]
 
 
@@ -416,8 +417,8 @@ def test_shards_of_one_run_are_shown_as_one_run(tmp_path: Path) -> None:
     result = tokenref("report", *paths, *(part for n in to for part in (f"--{n}", to[n])))
     assert result.exit_code == 1
     rows = [row.split() for row in result.output.replace("│", " ").splitlines()[5:8]]
-    assert rows[0] == ["one", "1", "encode", "1", "·", "·", "1"]
-    assert rows[1] == ["count", "3", "1", "2", "·"]
+    assert rows[0] == ["one", "1", "encode", "1", "-", "-", "1"]
+    assert rows[1] == ["count", "3", "1", "2", "-"]
     assert rows[2] == ["all", "4", "1", "2", "1"]
     assert "A. B. The smallest:" in result.output
     assert result.output.count("  canary/count/one fail") == result.output.count("lost") == 1
@@ -628,7 +629,7 @@ def test_only_what_changed_is_told_and_new_failures_count(tmp_path: Path) -> Non
     assert (
         "new failure: 1\n"
         "  This failure shows: it is long:\n"
-        "  one  bpe/count/topic/a  pass → crash\n"
+        "  one  bpe/count/topic/a  pass -> crash\n"
         "      got      broke\\nbadly\n"
         "      again    tokenref check one --id bpe/count/topic/a\n"
     ) in result.output
@@ -671,7 +672,7 @@ def test_changes_to_the_worse_are_grouped_by_cause_the_largest_group_first(tmp_p
     new = write(tmp_path / "new.jsonl", whole(failed, sums=sums))
     shown = tokenref("report", new, "--only-changes", old).output.partition("new failure: 9\n")[2]
     lines = [each for each in shown.splitlines() if not each.startswith("    ")]
-    alike = [f"  one  {each}  pass → fail" for each in ids]
+    alike = [f"  one  {each}  pass -> fail" for each in ids]
     many = ["  These 7:", *alike[2 : 2 + SHOWN_FAILURES], f"  and {7 - SHOWN_FAILURES} more"]
     assert lines == [*many, "  This one:", alike[1], "  1 matches no known cause:", alike[0]]
 
@@ -701,7 +702,7 @@ def test_an_answer_that_is_lost_fails_the_comparison_and_says_why(tmp_path: Path
     assert result.exit_code == 1
     assert (
         "lost answer: 1\n"
-        "  one  bpe/count/topic/b  fail → unsupported\n"
+        "  one  bpe/count/topic/b  fail -> unsupported\n"
         "      because  does not declare count\n"
         "      again    tokenref check one --id bpe/count/topic/b\n"
     ) in result.output
@@ -1299,6 +1300,19 @@ def test_the_steps_of_a_failure_are_shown_whole() -> None:
     assert [json.loads(steps.split(None, 1)[1])[at]["step"] for at in range(3)] == [
         step.step for step in case.input.steps
     ]
+
+
+def test_tables_and_changes_are_written_in_ascii(whole_file: Path, tmp_path: Path) -> None:
+    old = write(tmp_path / "old.jsonl", whole(CASES[:1] + CASES[3:4]))
+    for options in ((), ("--only-changes", old)):
+        shown = subprocess.run(
+            [sys.executable, "-m", "tokenref", "report", whole_file, *options],
+            env={**os.environ, "LC_ALL": "C", "PYTHONIOENCODING": "ascii"},
+            capture_output=True,
+            check=False,
+        ).stdout.decode("ascii")
+        assert " - " in shown or " -> " in shown
+        assert "?" not in shown
 
 
 @pytest.mark.parametrize(

@@ -142,7 +142,9 @@ def difference(mine: Struct, other: Struct, *, but: tuple[str, ...] = ("again",)
 
 
 _OPTIONS: Final = {
-    **{"ops": "--op", "profiles": "--profile", "subjects": "--vocabulary"},
+    "ops": "--op",
+    "profiles": "--profile",
+    "subjects": "--vocabulary",
     **{name: f"--{name}" for name in ("seed", "cases", "known", "pattern", "shard")},
 }
 

@@ -486,7 +486,8 @@ def badge(files: Sequence[Results], code: int) -> bytes:
         ending = {(each.engine, each.title) for each in known if each.status in NO_ANSWER}
         cases = chain.from_iterable(results.cases() for results in files if ending)
         ends = sum(line.status == "xfail" and (line.engine, line.known) in ending for line in cases)
-        message += f", {ends:,} known to crash or hang" if ends else ""
+        if ends:
+            message, color = f"{message}, {ends:,} known to crash or hang", "yellow"
         message += ", only ids compared" if any(line.only_ids for line in lines) else ""
     shown = {"schemaVersion": 1, "label": "tokenref", "message": message, "color": color}
     return canonical_json(shown) + b"\n"
