@@ -460,6 +460,15 @@ def test_files_with_the_same_case_are_no_shards(tmp_path: Path) -> None:
     assert "the run is invalid: " in (tmp_path / "x.html").read_text("utf-8")
 
 
+def test_a_canary_that_two_runs_fail_is_one_line_of_the_page(tmp_path: Path) -> None:
+    canary = [line("one", "canary/count/one", "fail", detail="count: expected 1, got 2")]
+    golden = write(tmp_path / "golden.jsonl", whole(canary))
+    own = write(tmp_path / "own.jsonl", whole(canary, fixtures="", records="sha256:0"))
+    page = tmp_path / "page.html"
+    assert tokenref("report", golden, own, "--html", page).exit_code == 1
+    assert "<title>one 1 on 1 golden record</title>" in page.read_text("utf-8")
+
+
 def test_two_versions_of_an_engine_are_two_columns(tmp_path: Path) -> None:
     files = [
         write(
@@ -761,6 +770,7 @@ def test_failures_are_written_as_a_list_that_is_refused_until_it_has_reasons(
         line("one", "bpe/count/topic/b", "fail", detail="a\nb", cause="size"),
         line("one", "bpe/count/topic/c", "crash", cause="size"),
         line("one", "bpe/count/topic/d", "fail", cause="size"),
+        line("one", "bpe/count/topic/h", "crash", cause="crash"),
         line("one", "bpe/encode/topic/e", "timeout"),
         line("one", "bpe/encode/topic/f", "xpass"),
         line("one", "bpe/encode/topic/g", "xfail", known="breaks"),
@@ -768,7 +778,7 @@ def test_failures_are_written_as_a_list_that_is_refused_until_it_has_reasons(
     sums = {"one": {"causes": {"size": "These 3 failures show: size"}}}
     results = write(tmp_path / "results.jsonl", whole(cases, sums=sums))
     path = tmp_path / "known.toml"
-    said = f"{path} lists the failures in 3 entries; replace each 'TODO: why?' by the reason\n"
+    said = f"{path} lists the failures in 4 entries; replace each 'TODO: why?' by the reason\n"
     assert said in tokenref("report", results, "--write-known", path).output
     comment = "# These 3 failures show: size.\n# For example bpe/count/topic/b: a\\nb\n"
     assert comment in path.read_text()
@@ -779,6 +789,7 @@ def test_failures_are_written_as_a_list_that_is_refused_until_it_has_reasons(
     path.write_text(path.read_text().replace("TODO: why?", "An example of a reason."))
     assert {(each.title, *each.cases, each.status) for each in read_known(path, ["one"])} == {
         ("size (crash)", "bpe/count/topic/c", "crash"),
+        ("crash", "bpe/count/topic/h", "crash"),
         ("encode, no known cause (timeout)", "bpe/encode/topic/e", "timeout"),
         ("size", "bpe/count/topic/b", "bpe/count/topic/d", "fail"),
     }

@@ -144,7 +144,7 @@ def merge(ctx: click.Context, files: Sequence[Path]) -> None:
     from tokenref.fuzzing.findings import likely_bugs
     from tokenref.fuzzing.journal import merged, read_journal
     from tokenref.fuzzing.printing import print_bugs, print_summary
-    from tokenref.visible import visible
+    from tokenref.reports.terminal import print_line
 
     journals = {str(path): read_journal(path) for path in files}
     if len(journals) < len(files):
@@ -152,7 +152,7 @@ def merge(ctx: click.Context, files: Sequence[Path]) -> None:
     whole, trouble = merged(journals)
     console = output_console()
     for sentence in trouble:
-        console.print(visible(sentence), style="red", markup=False, highlight=False, soft_wrap=True)
+        print_line(console, sentence, "red")
     if trouble:
         ctx.exit(3)
     bugs = likely_bugs(whole.findings.values())

@@ -243,21 +243,9 @@ class Wanted:
             yield self.html, page
 
 
-_NOTHING: Final = Catalogue(
-    Path(),
-    Manifest(
-        format=1,
-        cases=0,
-        flags=[],
-        files=[],
-        vocabularies=[],
-        tokenizers=[],
-        retired=[],
-        version="0.0.0",
-    ),
-    [],
-    [],
-)
+_EMPTY: Final = ("flags", "files", "vocabularies", "tokenizers", "retired")
+_NO_FILES: Final = Manifest(format=1, cases=0, version="0.0.0", **{name: [] for name in _EMPTY})
+_NOTHING: Final = Catalogue(Path(), _NO_FILES, [], [])
 """The records of a run that did not begin."""
 
 
@@ -270,10 +258,9 @@ def _wanted(
             must_be_writable(path)
     if known is not None and known.is_file():
         raise InputError(f"--write-known must be a new file, so that no reasons are lost: {known}")
-    if old is None:
-        return Wanted(html, junit, badge, known)
     # Kept in memory, because the run may write its own results to the same path.
-    return Wanted(html, junit, badge, known, replace(read_results(old), data=old.read_bytes()))
+    kept = None if old is None else replace(read_results(old), data=old.read_bytes())
+    return Wanted(html, junit, badge, known, kept)
 
 
 report_options: Final = options_as(

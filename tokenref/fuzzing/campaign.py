@@ -128,7 +128,6 @@ def done_group(plan: Plan, comparer: Comparer, group: int, limits: Limits | None
                 continue
             seen.add(kind)
             findings.append(finding)
-    milliseconds = round((time.perf_counter() - start) * 1000)
     counts = summed({each.question.op: {each.fate: 1}} for each in outcomes)
     lacking = [each for each in outcomes if each.fate == "unsupported"]
     declined = summed({e.question.op: {e.judgement.detail: 1}} for e in lacking)
@@ -136,7 +135,7 @@ def done_group(plan: Plan, comparer: Comparer, group: int, limits: Limits | None
     done = Group(
         group=group,
         counts=counts,
-        milliseconds=milliseconds,
+        milliseconds=round((time.perf_counter() - start) * 1000),
         declined=declined,
         incidents=incidents,
     )
@@ -254,9 +253,7 @@ def _there(
             for future in finished:
                 error = None if future.cancelled() else future.exception()
                 if future.cancelled() or isinstance(error, Exception):
-                    reason = (
-                        "it was cancelled" if error is None else f"{type(error).__name__}: {error}"
-                    )
+                    reason = f"{type(error).__name__}: {error}" if error else "it was cancelled"
                     raise InputError(f"a group failed in the executor: {reason:.500}") from error
                 yield msgspec.json.decode(future.result(), type=Done)
     finally:

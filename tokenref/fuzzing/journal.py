@@ -12,6 +12,7 @@ up if nothing is wrong.
 """
 
 import os
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import count, islice, pairwise
@@ -131,13 +132,11 @@ def summed(counts: Iterable[dict[str, dict[str, int]]]) -> dict[str, dict[str, i
     >>> summed([{"encode": {"same": 2}}, {"encode": {"same": 1, "failed": 1}}])
     {'encode': {'same': 3, 'failed': 1}}
     """
-    total: dict[str, dict[str, int]] = {}
+    total: dict[str, Counter[str]] = {}
     for each in counts:
         for op, fates in each.items():
-            for fate, number in fates.items():
-                of_op = total.setdefault(op, {})
-                of_op[fate] = of_op.get(fate, 0) + number
-    return total
+            total.setdefault(op, Counter()).update(fates)
+    return {op: dict(of_op) for op, of_op in total.items()}
 
 
 def read_journal(path: Path) -> Journal:

@@ -168,14 +168,11 @@ def print_summary(
     console.print()
     console.print(table)
     if any(each.get("known") for each in counts.values()):
-        own = dict(pairwise(plan.again)).get("--known")
-        listed = (
-            f"{own}); --all instead of --known"
-            if own
-            else "tokenref show docs/differences.md); --all"
-        )
-        said = f"known: failures like those of known differences ({listed} shows them too"
-        print_line(console, said, "dim", above="\n")
+        own = dict(pairwise(plan.again)).get("--known", "")
+        where = own or "tokenref show docs/differences.md"
+        said = f"known: failures like those of known differences ({where}); --all"
+        said += " instead of --known" * bool(own)
+        print_line(console, f"{said} shows them too", "dim", above="\n")
     if any(each.get("failed") for each in counts.values()):
         said = "failed: questions. Of each 16, the first of each kind was shrunk to a finding"
         print_line(

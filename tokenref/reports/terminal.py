@@ -491,9 +491,7 @@ def print_changes(console: Console, found: Sequence[Change]) -> None:
             by_cause[change.cause].append(change)
         for cause, alike in sorted(by_cause.items(), key=lambda each: (not each[0], -len(each[1]))):
             if cause or len(by_cause) > 1:
-                others = (
-                    f"{len(alike):,} {'matches' if len(alike) == 1 else 'match'} no known cause"
-                )
+                others = f"{len(alike):,} match{'es' * (len(alike) == 1)} no known cause"
                 print_line(console, f"  {cause or others}:", "bold")
             _print_alike(console, alike)
 
