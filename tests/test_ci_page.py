@@ -179,6 +179,38 @@ def lose_an_operation(project: Project, check: str, compare: str) -> None:
     project.changed(*reversed(LOST_OPERATION))
 
 
+def count_both(project: Project) -> str:
+    """Test that all reports are about both runs, and return what `check` printed of the first."""
+    statuses, own = (
+        read_results(project.folder / name).footer.statuses
+        for name in ("results.jsonl", "regress.jsonl")
+    )
+    assert statuses["xfail"] == 1
+    assert own.keys() == {"pass"}
+    answered = statuses["pass"] + statuses["xfail"]
+    passed, of_all = (f"{number + own['pass']:,}" for number in (statuses["pass"], answered))
+    badge = json.loads((project.folder / "badge.json").read_bytes())
+    assert badge["message"] == f"{passed} of {of_all} passed"
+    junit = (project.folder / "junit.xml").read_text("utf-8")
+    assert junit.count("<testcase ") == sum(statuses.values()) + own["pass"]
+    assert "<failure" not in junit
+    return f"my-engine: {statuses['pass']:,} of {answered:,} answered cases passed\n"
+
+
+def fail_a_regression(project: Project, runs: list[str]) -> None:
+    """Test that a bug that only the project's own records find is in all reports."""
+    regress, report = (line for line in runs if "--records conformance/regress.jsonl" in line)
+    project.changed(*BUG)
+    assert (project.run(regress).returncode, project.run(report).returncode) == (1, 1)
+    badge = json.loads((project.folder / "badge.json").read_bytes())
+    assert (badge["color"], " failed" in badge["message"]) == ("red", True)
+    junit = (project.folder / "junit.xml").read_text("utf-8")
+    failures = re.findall(r' name="([^"]*)"[^>]*><failure', junit)
+    assert failures
+    assert all("/regress/" in name for name in failures)
+    project.changed(*reversed(BUG))
+
+
 def run_the_other_workflows(project: Project) -> None:
     """Test the examples for GitLab and for every night."""
     run_on_gitlab(project)
@@ -264,24 +296,16 @@ def test_a_maintainer_who_types_what_the_page_shows_gets_what_it_says(checkout: 
     for command in runs:
         done = project.run(command)
         assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
-    badge = json.loads((project.folder / "badge.json").read_bytes())
-    results = read_results(project.folder / "results.jsonl")
-    statuses = results.footer.statuses
-    assert statuses["xfail"] == 1
-    answered = statuses["pass"] + statuses["xfail"]
-    assert badge["message"] == f"{statuses['pass']:,} of {answered:,} passed"
-    junit = (project.folder / "junit.xml").read_text("utf-8")
-    assert junit.count("<testcase ") == results.footer.cases
-    assert "<failure" not in junit
+    counted = count_both(project)
     published = project.run("git --git-dir ../remote show badges:badge.json").stdout
-    assert json.loads(published) == badge
+    assert json.loads(published) == json.loads((project.folder / "badge.json").read_bytes())
     assert project.run("git switch --force main").returncode == 0
-    counted = f"my-engine: {statuses['pass']:,} of {answered:,} answered cases passed\n"
     summary = Path(project.environment["GITHUB_STEP_SUMMARY"]).read_text("utf-8")
     assert re.fullmatch(f"```\n.*{re.escape(counted)}.*```\n", summary, re.DOTALL)
     same = project.run(compare)
     assert (same.returncode, same.stdout) == (0, "nothing changed\n")
 
+    fail_a_regression(project, runs)
     run_the_other_workflows(project)
     project.typed("A workflow for GitHub Actions", 0)
     project.typed("Update", 0, 0, 0)

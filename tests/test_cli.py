@@ -1231,7 +1231,8 @@ def test_a_badge_shows_known_crashes_and_that_only_ids_were_compared(tmp_path: P
     shown = tokenref("check", "--cmd", command, *ids, *how)
     assert shown.exit_code == 0, shown.output
     message = "1 of 2 passed, 1 known to crash or hang, only ids compared"
-    assert json.loads(path.read_text())["message"] == message
+    badge = json.loads(path.read_text())
+    assert (badge["message"], badge["color"]) == (message, "yellow")
 
 
 def test_the_version_names_the_fixtures() -> None:
@@ -1314,6 +1315,27 @@ def test_an_engine_that_answers_fewer_cases_than_demanded_fails(tmp_path: Path) 
     said = "naive: only 24 of 24 cases were answered, not the 25 of --answered-at-least\n"
     assert (result.exit_code, said in result.output) == (1, True)
     assert said in tokenref(*check, "25").output
+
+
+def test_a_report_of_shards_fails_if_one_never_arrived(tmp_path: Path) -> None:
+    shards = [tmp_path / "count.jsonl", tmp_path / "encode.jsonl"]
+    for path in shards:
+        tokenref("check", "naive", "--vocabulary", "tiny", "--op", path.stem, "--json", path)
+    sizes = [read_results(path).footer.statuses["pass"] for path in shards]
+    demanded = (*("--answered-at-least", str(sum(sizes))), "--badge", tmp_path / "badge.json")
+    whole = tokenref("report", *shards, *demanded)
+    assert (whole.exit_code, "--answered-at-least" in whole.output) == (0, False)
+    other = tmp_path / "other.jsonl"  # as a run of own records: it neither fails nor adds anything
+    other.write_bytes(shards[1].read_bytes().replace(b'"fixtures":"', b'"records":"'))
+    for arrived in ([shards[0]], [shards[0], other]):
+        lost = tokenref("report", *arrived, *demanded)
+        said = f"{max(sizes) if other in arrived else sizes[0]:,}"
+        assert lost.exit_code == 1
+        assert f"naive: only {said} of " in lost.output
+        badge = json.loads((tmp_path / "badge.json").read_bytes())
+        assert (badge["color"], "failed: only" in badge["message"]) == ("red", True)
+    added = tokenref("report", *shards, other, *demanded)
+    assert "--answered-at-least" not in added.output
 
 
 @pytest.mark.parametrize(

@@ -722,17 +722,21 @@ def test_the_journal_of_another_campaign_is_refused(tmp_path: Path) -> None:
     run("heap", "--op", "encode", "--cases", "16", "--seed", "1", "--state", str(state))
     before = state.read_bytes()
     for options, what in (
-        (("heap", "--op", "encode", "--cases", "16", "--seed", "2"), "seed must be 1, got 2"),
+        (("heap", "--op", "encode", "--cases", "16", "--seed", "2"), ": --seed must be 1, got 2"),
         (
             ("heap", "--op", "decode", "--cases", "16", "--seed", "1"),
             "--op must be 'encode', got 'decode'",
         ),
         (("greedy", "--op", "encode", "--cases", "16", "--seed", "1"), "engine must be 'heap'"),
-        (("heap", "--op", "encode", "--cases", "32", "--seed", "1"), "cases must be 16, got 32"),
+        (
+            ("heap", "--op", "encode", "--cases", "32", "--seed", "1"),
+            ": --cases must be 16, got 32",
+        ),
+        (("heap", "--op", "encode", "--seed", "1"), ": --cases must be 16, got none"),
     ):
         result = run(*options, "--state", str(state))
         assert result.exit_code == 2
-        assert "is the journal of another campaign" in result.output
+        assert "is the state file of another campaign" in result.output
         assert what in result.output
         assert state.read_bytes() == before
 

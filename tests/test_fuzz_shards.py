@@ -1,6 +1,9 @@
 """Merging shards, and promoting findings."""
 
 import json
+import re
+import shlex
+import sys
 from pathlib import Path
 
 import msgspec
@@ -91,7 +94,7 @@ def test_what_is_missing_or_there_twice_is_named(
 def test_journals_of_two_campaigns_are_not_added_up(base: Plan) -> None:
     other = msgspec.structs.replace(base, seed=2)
     _, trouble = merged({"a": journal(base, 1, 2, [0]), "b": journal(other, 2, 2, [1])})
-    assert trouble == ["b belongs to another campaign than a: seed must be 1, got 2"]
+    assert trouble == ["b belongs to another campaign than a: --seed must be 1, got 2"]
 
 
 def test_a_campaign_that_time_ended_is_whole_up_to_where_all_shards_were(base: Plan) -> None:
@@ -119,6 +122,55 @@ def test_shards_from_the_command_merge_to_what_one_campaign_found(tmp_path: Path
     assert "; 1 shard, questions 0 to 95" in command("merge", whole).output
     assert command("merge", files[0]).exit_code == 3
     assert command("merge", files[0], files[0]).exit_code == 2
+
+
+FAILS_TOGETHER = """
+import json, os, sys
+for line in sys.stdin:
+    message = json.loads(line)
+    answer = {"id": message.get("id")}
+    if message["cmd"] == "hello":
+        ops = {"greedy": {"profiles": ["standard"]}}
+        answer = {"proto": 1, "impl": {"name": "pairs", "version": "1"}, "ops": ops}
+    elif message["cmd"] == "bye":
+        break
+    elif len(message["cases"]) > 1:
+        print(f"worker {os.getpid()} is lost", file=sys.stderr, flush=True)
+        os.abort()
+    else:
+        skip = {"reason": "is lazy"}
+        answer["results"] = [{"k": case["k"], "skip": skip} for case in message["cases"]]
+    print(json.dumps(answer), flush=True)
+"""
+
+
+def test_questions_that_fail_only_together_are_kept_counted_and_repeated(tmp_path: Path) -> None:
+    (program := tmp_path / "pairs.py").write_text(FAILS_TOGETHER, "utf-8")
+    started = ("fuzz", "--cmd", shlex.join([sys.executable, str(program)]), "--op", "greedy")
+    files = [tmp_path / "1.jsonl", tmp_path / "2.jsonl"]
+    for number, path in enumerate(files, start=1):
+        shard = ("--seed", "1", "--cases", "60", "--shard", f"{number}/2", "--state", path)
+        ended = command(*started, *shard)
+        assert (ended.exit_code, ended.output.count("2 times, the first time: ")) == (1, 1)
+        assert command(*started, *shard).exit_code == 1  # also after it was continued
+    merged = command("merge", *reversed(files))
+    assert merged.exit_code == 1
+    (said,) = re.findall(r"4 times, the first time: (.*)\n", merged.output)
+    assert said.startswith("16 questions (greedy) failed in one run, but none of them failed alone")
+    assert re.search("it was ended by SIGABRT; its last line on standard error: 'worker .*'", said)
+    lines = files[1].read_text("utf-8").splitlines()
+    groups = [line for line in map(json.loads, lines) if line["kind"] == "group"]
+    assert [len(group["incidents"]) for group in groups] == [1, 1]
+    assert (
+        "questions  48 to 59\n"
+        in command(*started, "--seed", "1", "--cases", "60", "--shard", "4/4").output
+    )
+    for output, numbers in ((merged.output, "0 to 15"), (ended.output, "16 to 31")):
+        assert f"  questions  {numbers}\n" in output
+        (again,) = re.findall(r"  again      tokenref (fuzz .*)\n", output)
+        repeated = command(*shlex.split(again))
+        assert (repeated.exit_code, f"  questions  {numbers}\n" in repeated.output) == (1, True)
+        assert "the first time" not in repeated.output
 
 
 # ---- promoting

@@ -142,18 +142,30 @@ def test_an_interrupted_command_says_one_word_and_ends_with_130(
     assert not (given / "filled").exists()
 
 
-def test_a_check_that_is_terminated_ends_its_engine(given: Path, children: Children) -> None:
+@pytest.mark.parametrize("command", ["check", "fuzz"])
+def test_a_command_that_is_terminated_ends_its_engine(
+    command: str, given: Path, children: Children
+) -> None:
     number = given / "number"
     number.unlink(missing_ok=True)
     program = "sh -c 'read hello; echo $$ > begun; mv begun number; exec sleep 600'"
     ended = children.run(
-        *(given, "check", "--cmd", program, "--timeout-to-start", "600"),
+        *(given, command, "--cmd", program, "--timeout-to-start", "600"),
         signal_number=signal.SIGTERM,
         once=number.exists,
     )
     assert (ended.code, ended.err.strip()) == (143, "tokenref: terminated")
     with pytest.raises(ProcessLookupError):
         os.kill(int(number.read_text()), 0)
+
+
+def test_a_campaign_that_is_terminated_says_so_after_its_summary(
+    given: Path, children: Children
+) -> None:
+    line, function = INTERRUPTED["fuzz"]
+    ended = children.run(given, *line.split(), stay_in=function, signal_number=signal.SIGTERM)
+    assert (ended.code, ended.err.strip()) == (143, "tokenref: terminated")
+    assert "0 likely bugs (0 findings); interrupted (seed " in ended.out
 
 
 @pytest.mark.parametrize("command", WAITING)

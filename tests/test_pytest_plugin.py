@@ -1,5 +1,6 @@
 """The plugin gives golden records as parameters, and helpers that say what is wrong."""
 
+import json
 import sys
 from collections.abc import Callable, Iterator
 from math import inf
@@ -626,6 +627,45 @@ def test_a_program_is_driven_and_judged(pytester: pytest.Pytester, tmp_path: Pat
     wrong = run(pytester, f"--tokenref-cmd={sys.executable} {honest} wrong")
     assert wrong.parseoutcomes()["failed"] > 5
     wrong.stdout.fnmatch_lines(["*sampling/top_k/*keep: expected*Why the case exists*"])
+
+    known = tmp_path / "known.toml"
+    known.write_text(LISTED.replace("crash", "fail"), "utf-8")
+    listed = (f"--tokenref-known={known}", "-rx", f"--tokenref-cmd={sys.executable} {honest}")
+    now = run(pytester, *listed[:2], f"{listed[2]} wrong")
+    assert now.parseoutcomes()["xfailed"] == wrong.parseoutcomes()["failed"]
+    now.stdout.fnmatch_lines(["XFAIL *sampling/top_k/*known: It always did so, and for long."])
+    gone = run(pytester, *listed)
+    assert gone.parseoutcomes()["failed"] == outcomes["passed"]
+    gone.stdout.fnmatch_lines(["*: xpass: is listed as a known difference but passes: It always*"])
+
+
+LISTED = """
+[[known]]
+title = "does so"
+engine = "mine"
+cases = ["sampling/top_k/*"]
+status = "crash"
+reason = "It always did so, and for long."
+"""
+
+
+def test_listed_crashes_are_no_failures_and_restart_the_program_as_often_as_needed(
+    pytester: pytest.Pytester, tmp_path: Path
+) -> None:
+    program, known = tmp_path / "dies", tmp_path / "known.toml"
+    ops = {"top_k": {"profiles": ["standard"]}}
+    hello = json.dumps({"proto": 1, "impl": {"name": "mine", "version": "1"}, "ops": ops})
+    program.write_text(f"#!/bin/sh\nread line\necho '{hello}'\nread line\nexit 3\n")
+    program.chmod(0o755)
+    pytester.makepyfile(DRIVEN)
+    options = (f"--tokenref-cmd={program}", f"--tokenref-known={known}", "-k", "top_k")
+    for name, number in (("mine", len(cases("top_k", profile="standard"))), ("other", 0)):
+        known.write_text(LISTED.replace("mine", name), "utf-8")
+        ended = run(pytester, *options)
+        assert ended.parseoutcomes().get("xfailed", 0) == number
+    ended.stdout.fnmatch_lines(
+        ["*known.toml: an entry must be about mine, but all are about other*"]
+    )
 
 
 def test_a_program_that_fails_after_bye_is_an_error(

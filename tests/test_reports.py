@@ -4,6 +4,7 @@ import json
 import os
 import re
 import shlex
+import subprocess
 import sys
 import tomllib
 import tracemalloc
@@ -325,7 +326,7 @@ def test_two_versions_of_an_engine_are_shown_side_by_side(tmp_path: Path) -> Non
     assert "one 1.4" in both
     assert "one 2.0" in both
     changes = tokenref("report", paths[1], "--only-changes", paths[0]).output
-    assert "xfail → pass" in changes
+    assert "xfail -> pass" in changes
 
 
 def test_what_differs_is_the_remark_of_a_known_difference() -> None:
@@ -372,9 +373,9 @@ def test_operations_that_an_engine_lacks_share_a_row(tmp_path: Path) -> None:
     output = tokenref("report", write(tmp_path / "results.jsonl", whole(cases))).output
     rows = [row.split() for row in output.replace("│", " ").splitlines()[3:]]
     assert rows[:3] == [
-        ["one", "1", "encode", "1", "1", "·", "·"],
-        ["2", "others", "2", "·", "·", "2"],
-        ["all", "3", "1", "·", "2"],
+        ["one", "1", "encode", "1", "1", "-", "-"],
+        ["2", "others", "2", "-", "-", "2"],
+        ["all", "3", "1", "-", "2"],
     ]
 
 
@@ -416,8 +417,8 @@ def test_shards_of_one_run_are_shown_as_one_run(tmp_path: Path) -> None:
     result = tokenref("report", *paths, *(part for n in to for part in (f"--{n}", to[n])))
     assert result.exit_code == 1
     rows = [row.split() for row in result.output.replace("│", " ").splitlines()[5:8]]
-    assert rows[0] == ["one", "1", "encode", "1", "·", "·", "1"]
-    assert rows[1] == ["count", "3", "1", "2", "·"]
+    assert rows[0] == ["one", "1", "encode", "1", "-", "-", "1"]
+    assert rows[1] == ["count", "3", "1", "2", "-"]
     assert rows[2] == ["all", "4", "1", "2", "1"]
     assert "A. B. The smallest:" in result.output
     assert result.output.count("  canary/count/one fail") == result.output.count("lost") == 1
@@ -457,6 +458,15 @@ def test_files_with_the_same_case_are_no_shards(tmp_path: Path) -> None:
     assert result.exit_code == 3
     assert "one 1 has a result for bpe/count/topic/a in another file" in result.output
     assert "the run is invalid: " in (tmp_path / "x.html").read_text("utf-8")
+
+
+def test_a_canary_that_two_runs_fail_is_one_line_of_the_page(tmp_path: Path) -> None:
+    canary = [line("one", "canary/count/one", "fail", detail="count: expected 1, got 2")]
+    golden = write(tmp_path / "golden.jsonl", whole(canary))
+    own = write(tmp_path / "own.jsonl", whole(canary, fixtures="", records="sha256:0"))
+    page = tmp_path / "page.html"
+    assert tokenref("report", golden, own, "--html", page).exit_code == 1
+    assert "<title>one 1 on 1 golden record</title>" in page.read_text("utf-8")
 
 
 def test_two_versions_of_an_engine_are_two_columns(tmp_path: Path) -> None:
@@ -628,7 +638,7 @@ def test_only_what_changed_is_told_and_new_failures_count(tmp_path: Path) -> Non
     assert (
         "new failure: 1\n"
         "  This failure shows: it is long:\n"
-        "  one  bpe/count/topic/a  pass → crash\n"
+        "  one  bpe/count/topic/a  pass -> crash\n"
         "      got      broke\\nbadly\n"
         "      again    tokenref check one --id bpe/count/topic/a\n"
     ) in result.output
@@ -671,7 +681,7 @@ def test_changes_to_the_worse_are_grouped_by_cause_the_largest_group_first(tmp_p
     new = write(tmp_path / "new.jsonl", whole(failed, sums=sums))
     shown = tokenref("report", new, "--only-changes", old).output.partition("new failure: 9\n")[2]
     lines = [each for each in shown.splitlines() if not each.startswith("    ")]
-    alike = [f"  one  {each}  pass → fail" for each in ids]
+    alike = [f"  one  {each}  pass -> fail" for each in ids]
     many = ["  These 7:", *alike[2 : 2 + SHOWN_FAILURES], f"  and {7 - SHOWN_FAILURES} more"]
     assert lines == [*many, "  This one:", alike[1], "  1 matches no known cause:", alike[0]]
 
@@ -701,7 +711,7 @@ def test_an_answer_that_is_lost_fails_the_comparison_and_says_why(tmp_path: Path
     assert result.exit_code == 1
     assert (
         "lost answer: 1\n"
-        "  one  bpe/count/topic/b  fail → unsupported\n"
+        "  one  bpe/count/topic/b  fail -> unsupported\n"
         "      because  does not declare count\n"
         "      again    tokenref check one --id bpe/count/topic/b\n"
     ) in result.output
@@ -760,6 +770,7 @@ def test_failures_are_written_as_a_list_that_is_refused_until_it_has_reasons(
         line("one", "bpe/count/topic/b", "fail", detail="a\nb", cause="size"),
         line("one", "bpe/count/topic/c", "crash", cause="size"),
         line("one", "bpe/count/topic/d", "fail", cause="size"),
+        line("one", "bpe/count/topic/h", "crash", cause="crash"),
         line("one", "bpe/encode/topic/e", "timeout"),
         line("one", "bpe/encode/topic/f", "xpass"),
         line("one", "bpe/encode/topic/g", "xfail", known="breaks"),
@@ -767,7 +778,7 @@ def test_failures_are_written_as_a_list_that_is_refused_until_it_has_reasons(
     sums = {"one": {"causes": {"size": "These 3 failures show: size"}}}
     results = write(tmp_path / "results.jsonl", whole(cases, sums=sums))
     path = tmp_path / "known.toml"
-    said = f"{path} lists the failures in 3 entries; replace each 'TODO: why?' by the reason\n"
+    said = f"{path} lists the failures in 4 entries; replace each 'TODO: why?' by the reason\n"
     assert said in tokenref("report", results, "--write-known", path).output
     comment = "# These 3 failures show: size.\n# For example bpe/count/topic/b: a\\nb\n"
     assert comment in path.read_text()
@@ -778,6 +789,7 @@ def test_failures_are_written_as_a_list_that_is_refused_until_it_has_reasons(
     path.write_text(path.read_text().replace("TODO: why?", "An example of a reason."))
     assert {(each.title, *each.cases, each.status) for each in read_known(path, ["one"])} == {
         ("size (crash)", "bpe/count/topic/c", "crash"),
+        ("crash", "bpe/count/topic/h", "crash"),
         ("encode, no known cause (timeout)", "bpe/encode/topic/e", "timeout"),
         ("size", "bpe/count/topic/b", "bpe/count/topic/d", "fail"),
     }
@@ -990,6 +1002,22 @@ def test_a_report_on_records_of_one_s_own_says_where_their_questions_are(tmp_pat
     output = tokenref("report", path, "--html", tmp_path / "x.html").output
     assert "contains results for your own records" in output
     assert "was made with other records" not in output
+
+
+def test_a_report_on_own_and_golden_records_has_the_questions_of_both(tmp_path: Path) -> None:
+    (tmp_path / "my.txt").write_text("unbelievable", "utf-8")
+    own, junit = tmp_path / "own.jsonl", tmp_path / "junit.xml"
+    tokenref("fill", "--vocabulary", "tiny", "--texts", tmp_path / "my.txt", "--out", own)
+    files = [tmp_path / "golden-results.jsonl", tmp_path / "own-results.jsonl"]
+    tokenref("check", "greedy", "--id", "bpe/encode/examples/*", "--json", files[0])
+    tokenref("check", "greedy", "--records", own, "--json", files[1])
+    result = tokenref("report", *files, "--records", own, "--junit", junit)
+    assert result.exit_code == 1
+    assert "other records" not in result.output
+    failures = re.findall("><failure .*?</failure>", junit.read_text("utf-8"), re.DOTALL)
+    assert len(failures) > 1
+    assert "own/" in failures[-1]
+    assert all(">why: " in failure for failure in failures)
 
 
 def test_ten_engines_on_all_records_make_a_page_below_two_megabytes(tmp_path: Path) -> None:
@@ -1283,6 +1311,19 @@ def test_the_steps_of_a_failure_are_shown_whole() -> None:
     assert [json.loads(steps.split(None, 1)[1])[at]["step"] for at in range(3)] == [
         step.step for step in case.input.steps
     ]
+
+
+def test_tables_and_changes_are_written_in_ascii(whole_file: Path, tmp_path: Path) -> None:
+    old = write(tmp_path / "old.jsonl", whole(CASES[:1] + CASES[3:4]))
+    for options in ((), ("--only-changes", old)):
+        shown = subprocess.run(
+            [sys.executable, "-m", "tokenref", "report", whole_file, *options],
+            env={**os.environ, "LC_ALL": "C", "PYTHONIOENCODING": "ascii"},
+            capture_output=True,
+            check=False,
+        ).stdout.decode("ascii")
+        assert " - " in shown or " -> " in shown
+        assert "?" not in shown
 
 
 @pytest.mark.parametrize(

@@ -248,7 +248,7 @@ class HasIncidents(Protocol):
     """An engine that is another program and may be restarted."""
 
     @property
-    def incidents(self) -> Sequence[str]:
+    def incidents(self) -> list[str]:
         """Failures that no single question caused."""
 
     @property

@@ -4,6 +4,7 @@ pytest loads this module at every start if tokenref is installed, so it imports 
 it is needed.
 """
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -26,6 +27,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--tokenref-cmd", default="", help="the program for the fixture tokenref_engine"
     )
+    group.addoption("--tokenref-known", type=Path, help="the list of its known differences")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -46,13 +48,13 @@ def pytest_configure(config: pytest.Config) -> None:
 def tokenref_engine(pytestconfig: pytest.Config) -> "Iterator[Callable[[Golden], None]]":
     """Return a function that runs a golden record with the program of `--tokenref-cmd`.
 
-    A wrong answer fails the test with one sentence. An operation or profile that the program lacks
-    skips the test.
+    A wrong answer fails the test with one sentence, unless `--tokenref-known` lists it. An
+    operation or profile that the program lacks skips the test.
     """
     from tokenref.pytest.golden import driven
 
     command = str(pytestconfig.getoption("--tokenref-cmd"))
     if not command:
         raise pytest.UsageError("--tokenref-cmd must name the program to test")
-    with driven(command) as ask:
+    with driven(command, pytestconfig.getoption("--tokenref-known")) as ask:
         yield ask

@@ -40,7 +40,7 @@ from tokenref.fuzzing.printing import (
     sentence_of,
 )
 from tokenref.fuzzing.shrinking import shrunk
-from tokenref.known import Known, differences_of, read_known
+from tokenref.known import differences_of, read_known
 from tokenref.protocol.channel import Patience
 from tokenref.protocol.engine import ProtocolEngine, incidents_of
 from tokenref.record import OPS
@@ -128,7 +128,8 @@ def campaign(
             executor.shutdown(wait=not interrupted)
     if journal.findings and not interrupted:
         _print_likely_causes(engine, journal, wanted.patience.restarts)
-    if _print_incidents(engine) or journal.findings:
+    incidents = {engine.name: incidents_of(engine)}  # it may fail when it is ended
+    if print_incidents(output_console(), incidents) or journal.findings or journal.incidents():
         return FAILURES
     if interrupted:
         return INTERRUPTED
@@ -136,11 +137,6 @@ def campaign(
         {"same", "failed", "known"} & fates.keys() for fates in journal.counts().values()
     )
     return CLEAN if compared and not run.trouble else NOTHING_COMPARED
-
-
-def _print_incidents(engine: Engine) -> bool:
-    """End the engine, and return whether it failed in a way that no single question caused."""
-    return print_incidents(output_console(), {engine.name: incidents_of(engine)})
 
 
 def _print_likely_causes(engine: Engine, journal: Journal, restarts: int) -> None:
@@ -193,7 +189,7 @@ def ask_again(wanted: Wanted, index: int, shrink_seconds: float) -> int:
         name = f"{engine.name} {engine.version}"
         finding = finding_of(outcome, small, index=index, seed=plan.seed, engine=name)
         print_finding(console, finding, plan)
-    if _print_incidents(engine) or outcome.fate == "failed":
+    if print_incidents(console, {engine.name: incidents_of(engine)}) or outcome.fate == "failed":
         return FAILURES
     return CLEAN if outcome.fate in {"same", "known"} else NOTHING_COMPARED
 
@@ -222,23 +218,19 @@ def plan_for(wanted: Wanted, engine: Engine) -> Plan:
     state = wanted.state
     if seed is None and state is not None and state.exists() and state.stat().st_size:
         seed = read_journal(state).plan.seed
+    listed = [] if wanted.every else read_known(wanted.known_path, [engine.name])
     return plan_of(
         seed=secrets.randbits(32) if seed is None else seed,
         engine=wanted.engine,
         engine_version=engine.version,
         selection=selection,
         ignored=list(wanted.ignored),
-        known=[] if wanted.every else known_differences(engine, wanted.known_path),
+        known=differences_of(listed, engine.name, engine.version),
         ids_only=wanted.ids_only or has_only_ids(engine),
         cases=wanted.cases,
         again=_options(wanted),
         shard=shard,
     )
-
-
-def known_differences(engine: Engine, path: Path | None = None) -> list[Known]:
-    """Return the known differences of an engine, from the default list or from this one."""
-    return differences_of(read_known(path, [engine.name]), engine.name, engine.version)
 
 
 def _options(wanted: Wanted) -> list[str]:
@@ -332,10 +324,8 @@ def _must_fit(selection: Selection) -> None:
         )
     for op in selection.ops:
         if op not in QUESTIONS:
-            able = ", ".join(
-                each for each in OPS if each in QUESTIONS and kind_of(each) == kind_of(op)
-            )
-            raise InputError(f"the operation {op} cannot be fuzzed, only {able}")
+            able = [each for each in OPS if each in QUESTIONS and kind_of(each) == kind_of(op)]
+            raise InputError(f"the operation {op} cannot be fuzzed, only {', '.join(able)}")
     kinds = {kind_of(op) for op in selection.ops}
     known = {name for op in selection.ops if op in SAMPLER_QUESTIONS for name in profiles_of(op)}
     if kinds == {"sampler"} and selection.profiles and known.isdisjoint(selection.profiles):

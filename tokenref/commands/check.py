@@ -17,6 +17,7 @@ from tokenref.answers import Engine
 from tokenref.catalogue import CANARY, Catalogue, Selection, is_large
 from tokenref.commands.endings import terminated_in_order
 from tokenref.commands.options import (
+    ANSWERED_AT_LEAST,
     FIXTURES_DIGEST,
     IDS_ONLY,
     JSON_LINES,
@@ -39,7 +40,7 @@ from tokenref.protocol.channel import Patience, StartError
 from tokenref.protocol.engine import NOT_RESTARTED, WHILE_LOADING, ProtocolEngine, incidents_of
 from tokenref.protocol.opening import GreetingError, arguments_of, open_program
 from tokenref.record import OWN_DRAW_OPS, Case, op_of
-from tokenref.reports.results import UNJUDGED, dump_corpus_report, dump_report
+from tokenref.reports.results import UNJUDGED, dump_corpus_report, dump_report, too_few
 from tokenref.reports.terminal import print_corpus, print_incidents, print_line, print_results
 from tokenref.result import length
 from tokenref.runner import Run, Sessions, run_engine
@@ -72,13 +73,7 @@ ALONE = 3
 @KNOWN
 @JSON_LINES
 @click.option("--require", is_flag=True, help="Fail if an engine is unavailable.")
-@click.option(
-    "--answered-at-least",
-    "least",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="Fail if an engine answers fewer than N cases, for example because it lost an operation.",
-)
+@ANSWERED_AT_LEAST
 @ORDER
 @patience_options
 @click.option(
@@ -168,7 +163,10 @@ def check(
     )
     there = [name for name in dict.fromkeys(engines) if name not in dict(unavailable)]
     _complete_again(runs, there, patience)
-    least = max(int(require and bool(unavailable)), _too_few_answers(runs, least or 0))
+    short = [too_few(run.answered, run.selected, least) for run in runs]
+    for run, found in zip(runs, short, strict=True):
+        run.incidents += found
+    least = int(any(short) or (require and bool(unavailable)))
     if not runs:
         about["trouble"] = "no engine is available: " + "; ".join(map(": ".join, unavailable))
     # before printing, which may fail
@@ -307,15 +305,6 @@ def _complete_again(runs: Sequence[Run], names: Sequence[str], patience: Patienc
         run.again = run.again or ([name] if name != run.engine else [])
     for run in runs:
         run.again = [*run.again, *patience.options()] if "--cmd" in run.again else run.again
-
-
-def _too_few_answers(runs: Sequence[Run], least: int) -> int:
-    """Return 1 if an engine answered fewer cases than demanded, and note it in its run, else 0."""
-    short = [run for run in runs if run.answered < least]
-    for run in short:
-        answered = f"{run.answered:,} of {run.selected:,} cases were answered"
-        run.incidents.append(f"only {answered}, not the {least:,} of --answered-at-least")
-    return int(bool(short))
 
 
 def _print_late(console: Console, name: str, sentence: str) -> None:

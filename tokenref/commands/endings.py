@@ -61,18 +61,23 @@ class TerminatedError(KeyboardInterrupt):
 
 
 @contextmanager
-def terminated_in_order() -> Iterator[None]:
-    """Within this context, SIGTERM raises `TerminatedError`, so that engines are ended, too."""
+def terminated_in_order() -> Iterator[list[int]]:
+    """Within this context, SIGTERM raises `TerminatedError`, so that engines are ended, too.
+
+    It is also added to a list, for a command that goes on after an interrupt.
+    """
+    received: list[int] = []
 
     def end(number: int, frame: object) -> None:
+        received.append(number)
         raise TerminatedError
 
     if current_thread() is not main_thread():
-        yield
+        yield received
         return
     before = signal.signal(signal.SIGTERM, end)
     try:
-        yield
+        yield received
     finally:
         signal.signal(signal.SIGTERM, before)
 

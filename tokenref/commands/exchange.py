@@ -14,7 +14,6 @@ from rich.markup import escape
 
 from bpe_ref.formats.files import replacing
 from tokenref.catalogue import LARGEST_BATCH, Catalogue, Selection, is_large, rows_of
-from tokenref.commands.endings import reached
 from tokenref.commands.options import (
     IDS_ONLY,
     JSON_LINES,
@@ -33,9 +32,8 @@ from tokenref.protocol.messages import Loading
 from tokenref.protocol.requests import answer_requests, judge_responses, read_requests
 from tokenref.protocol.requests import export as export_lines
 from tokenref.record import Case, RecordError, op_of
-from tokenref.reports.changes import warnings
-from tokenref.reports.results import dump_report, read_results
-from tokenref.reports.terminal import print_line, print_results
+from tokenref.reports.results import dump_report
+from tokenref.reports.terminal import print_results
 from tokenref.runner import Run, check_judge, conclude, find_stale, with_known_results
 from tokenref.visible import visible
 
@@ -169,18 +167,12 @@ def judge(
     conclude(run)
     typed: dict[str, Sequence[object]] = {"records": given.records, "vocabulary": given.vocabulary}
     typed |= {"pattern": [given.pattern], "fixtures": [given.fixtures]}
-    named = {name: [str(each) for each in values if each] for name, values in typed.items()}
-    selected = {name: values for name, values in named.items() if values}
+    selected = {name: [*map(str, values)] for name, values in typed.items() if any(values)}
     about = {**given.about(catalogue), "seed": questions.seed, "selection": selected}
-    data = dump_report([run], about, known)
-    if json_path is not None:  # before anything is printed, which may fail
-        reports.write(data, json_path)
-    reached(run.exit_code)
+    made, _ = reports.write_results(dump_report([run], about, known), json_path)
+    reports.make([made], catalogue)
     console = output_console()
-    files = [read_results(responses, data)]
-    for sentence in warnings(files):
-        print_line(console, sentence, "yellow")
-    print_results(console, files, catalogue)
+    print_results(console, [made], catalogue)
     cases = [case for question in questions.cases for case in question]
     print_unknown_profiles(console, [found.hello], cases, catalogue)
     ctx.exit(run.exit_code)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from tokenref.commands.endings import TerminatedError, terminated_in_order
 from tokenref.commands.options import (
     IDS_ONLY,
     KNOWN,
@@ -122,9 +123,13 @@ def fuzz(
             raise
         raise InputError("fuzz needs hypothesis: pip install hypothesis") from None
     options = Wanted(engine=engine or f"cmd:{command}", **wanted)
+    signals = ctx.with_resource(terminated_in_order())
     if index is not None:
         ctx.exit(ask_again(options, index, shrink_seconds))
-    ctx.exit(campaign(options, seconds, shrink_seconds, most, executor_name))
+    code = campaign(options, seconds, shrink_seconds, most, executor_name)
+    if signals:
+        raise TerminatedError
+    ctx.exit(code)
 
 
 @click.command()
@@ -139,7 +144,7 @@ def merge(ctx: click.Context, files: Sequence[Path]) -> None:
     from tokenref.fuzzing.findings import likely_bugs
     from tokenref.fuzzing.journal import merged, read_journal
     from tokenref.fuzzing.printing import print_bugs, print_summary
-    from tokenref.visible import visible
+    from tokenref.reports.terminal import print_line
 
     journals = {str(path): read_journal(path) for path in files}
     if len(journals) < len(files):
@@ -147,7 +152,7 @@ def merge(ctx: click.Context, files: Sequence[Path]) -> None:
     whole, trouble = merged(journals)
     console = output_console()
     for sentence in trouble:
-        console.print(visible(sentence), style="red", markup=False, highlight=False, soft_wrap=True)
+        print_line(console, sentence, "red")
     if trouble:
         ctx.exit(3)
     bugs = likely_bugs(whole.findings.values())
@@ -155,7 +160,7 @@ def merge(ctx: click.Context, files: Sequence[Path]) -> None:
     shards = f"{len(files)} shard{'s' * (len(files) != 1)}"
     asked = f"questions 0 to {whole.questions - 1:,} (seed {whole.plan.seed})"
     print_summary(console, whole, bugs, f"{shards}, {asked}")
-    ctx.exit(1 if whole.findings else 0)
+    ctx.exit(int(bool(whole.findings or whole.incidents())))
 
 
 @click.command()

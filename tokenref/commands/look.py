@@ -208,6 +208,7 @@ def print_case(console: Console, case: Case, vocabulary: str) -> None:
             texts = [bytes.fromhex(piece).decode(errors="backslashreplace") for piece in pieces]
         case _:
             texts = []
+    rule = f": {rule_of(op_of(case), case.profile)}" if op_of(case) in STEPS else ""
     console.print(Text(case.id, style="bold"))
     lines = [
         ("why", case.why),
@@ -218,12 +219,7 @@ def print_case(console: Console, case: Case, vocabulary: str) -> None:
         *([("pieces", short_json(texts, _WIDEST))] if texts else []),
         ("verdict", short_json(readable_verdict(content["verdict"], content["in"]), _WIDEST)),
         ("flags", ", ".join(case.flags) or "none"),
-        (
-            "rules",
-            f"{case.profile}: {rule_of(op_of(case), case.profile)}"
-            if op_of(case) in STEPS
-            else case.profile,
-        ),
+        ("rules", f"{case.profile}{rule}"),
         ("see", f"tokenref show {case.spec}"),
         ("learn", f"tokenref show {ABOUT[op_of(case)].lesson}"),
     ]

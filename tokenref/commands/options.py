@@ -3,6 +3,7 @@
 import difflib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -126,6 +127,13 @@ JSON_LINES: Final = click.option(
     type=FILE,
     help="Write the results of all cases to this file, as JSON lines.",
 )
+ANSWERED_AT_LEAST: Final = click.option(
+    "--answered-at-least",
+    "least",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Fail if an engine answers fewer than N cases, for example because it lost an operation.",
+)
 ORDER: Final = click.option(
     "--seed",
     type=int,
@@ -142,32 +150,22 @@ PROGRAM_HELP: Final = (
 def selection_options(verb: str) -> Decorator:
     """Return a decorator: the command receives the cases to run as the argument `selection`."""
     only = f"{verb} only"
+    each = partial(click.option, multiple=True)
     return options_as(
         "selection",
         Selection,
-        ids=click.option(
-            "--id", "ids", multiple=True, metavar="GLOB", help=f"{only} cases whose id matches."
+        ids=each("--id", "ids", metavar="GLOB", help=f"{only} cases whose id matches."),
+        ops=each("--op", "ops", type=OPERATION, help=f"{only} this operation."),
+        flags=each("--flag", "flags", help=f"{only} cases with this flag."),
+        without_flags=each(
+            "--without-flag", "without_flags", help=f"{verb} no cases with this flag."
         ),
-        ops=click.option(
-            "--op", "ops", multiple=True, type=OPERATION, help=f"{only} this operation."
+        vocabularies=each(
+            "--vocabulary", "vocabularies", help=f"{only} cases of this vocabulary (a name)."
         ),
-        flags=click.option("--flag", "flags", multiple=True, help=f"{only} cases with this flag."),
-        without_flags=click.option(
-            "--without-flag",
-            "without_flags",
-            multiple=True,
-            help=f"{verb} no cases with this flag.",
-        ),
-        vocabularies=click.option(
-            "--vocabulary",
-            "vocabularies",
-            multiple=True,
-            help=f"{only} cases of this vocabulary (a name).",
-        ),
-        profiles=click.option(
+        profiles=each(
             "--profile",
             "profiles",
-            multiple=True,
             help=f"{only} cases of this profile, the name of a rule or an engine.",
         ),
         rows_at_most=click.option(
@@ -189,13 +187,14 @@ def number_of_seconds(_: click.Context, __: click.Parameter, value: float | None
     return value
 
 
-def _limit(option: str, parameter: str, default: float, text: str) -> Decorator:
+def _limit(option: str, parameter: str, text: str) -> Decorator:
+    """Return the option of a time limit in `Patience`."""
     return click.option(
         option,
         parameter,
         type=click.FloatRange(min=0, max=86_400, min_open=True),
         callback=number_of_seconds,
-        default=default,
+        default=getattr(Patience, parameter),
         show_default=True,
         help=text,
     )
@@ -206,24 +205,11 @@ IDS_ONLY: Final = click.option(
     is_flag=True,
     help="Of answers about a tokenizer.json (`tokenize`), compare only the ids.",
 )
-_DEFAULT: Final = Patience()
 patience_options: Final = options_as(
     "patience",
     Patience,
-    per_batch=_limit(
-        "--timeout", "per_batch", _DEFAULT.per_batch, "Seconds allowed per batch of questions."
-    ),
-    per_case=_limit(
-        "--timeout-per-case",
-        "per_case",
-        _DEFAULT.per_case,
-        "Additional seconds allowed per question.",
-    ),
-    to_start=_limit(
-        "--timeout-to-start",
-        "to_start",
-        _DEFAULT.to_start,
-        "Seconds allowed to start, and to load.",
-    ),
+    per_batch=_limit("--timeout", "per_batch", "Seconds allowed per batch of questions."),
+    per_case=_limit("--timeout-per-case", "per_case", "Additional seconds allowed per question."),
+    to_start=_limit("--timeout-to-start", "to_start", "Seconds allowed to start, and to load."),
 )
 """Adds the time limits to a command. It receives them as the argument `patience`."""

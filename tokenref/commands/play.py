@@ -476,13 +476,12 @@ class Answering(BaseHTTPRequestHandler):
         """Return whether the request is the page's own; if not, refuse it."""
         hosts = [f"{name}:{self._playground.server_port}" for name in ("127.0.0.1", "localhost")]
         origin = self.headers.get("Origin")
-        if self.headers.get("Host") not in hosts:
-            self._say(HTTPStatus.FORBIDDEN, b"this server answers on its own address only")
-            return False
-        if origin is not None and origin not in [f"http://{host}" for host in hosts]:
-            self._say(HTTPStatus.FORBIDDEN, b"this server answers its own page only")
-            return False
-        return True
+        is_here = self.headers.get("Host") in hosts
+        is_own = is_here and (origin is None or origin in [f"http://{host}" for host in hosts])
+        if not is_own:
+            only = b"its own page" if is_here else b"on its own address"
+            self._say(HTTPStatus.FORBIDDEN, b"this server answers " + only + b" only")
+        return is_own
 
     def _body(self) -> bytes | None:
         """Return the body of a request, or None if it is too long, which is said."""

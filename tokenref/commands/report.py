@@ -9,9 +9,9 @@ from typing import Final
 import click
 from rich.console import Console
 
-from tokenref.catalogue import Catalogue
+from tokenref.catalogue import Catalogue, open_catalogue
 from tokenref.commands.endings import on_error, reached
-from tokenref.commands.options import Given, given_options
+from tokenref.commands.options import ANSWERED_AT_LEAST, Given, given_options
 from tokenref.commands.paths import (
     FILE,
     must_be_writable,
@@ -27,7 +27,15 @@ from tokenref.record import Case, op_of
 from tokenref.record_files import Manifest
 from tokenref.reports.changes import WORSE, Change, changes, contradictions, notes, warnings
 from tokenref.reports.known_list import UNEXPLAINED, known_list
-from tokenref.reports.results import Results, badge, bounded, dump_report, merged, read_results
+from tokenref.reports.results import (
+    Results,
+    badge,
+    bounded,
+    dump_report,
+    merged,
+    read_results,
+    with_too_few,
+)
 from tokenref.reports.terminal import print_changes, print_line, print_results
 from tokenref.visible import visible
 
@@ -235,21 +243,9 @@ class Wanted:
             yield self.html, page
 
 
-_NOTHING: Final = Catalogue(
-    Path(),
-    Manifest(
-        format=1,
-        cases=0,
-        flags=[],
-        files=[],
-        vocabularies=[],
-        tokenizers=[],
-        retired=[],
-        version="0.0.0",
-    ),
-    [],
-    [],
-)
+_EMPTY: Final = ("flags", "files", "vocabularies", "tokenizers", "retired")
+_NO_FILES: Final = Manifest(format=1, cases=0, version="0.0.0", **{name: [] for name in _EMPTY})
+_NOTHING: Final = Catalogue(Path(), _NO_FILES, [], [])
 """The records of a run that did not begin."""
 
 
@@ -262,10 +258,9 @@ def _wanted(
             must_be_writable(path)
     if known is not None and known.is_file():
         raise InputError(f"--write-known must be a new file, so that no reasons are lost: {known}")
-    if old is None:
-        return Wanted(html, junit, badge, known)
     # Kept in memory, because the run may write its own results to the same path.
-    return Wanted(html, junit, badge, known, replace(read_results(old), data=old.read_bytes()))
+    kept = None if old is None else replace(read_results(old), data=old.read_bytes())
+    return Wanted(html, junit, badge, known, kept)
 
 
 report_options: Final = options_as(
@@ -299,6 +294,7 @@ report_options: Final = options_as(
 @click.argument("results", nargs=-1, required=True, type=FILE, metavar="RESULTS.jsonl...")
 @report_options
 @given_options()
+@ANSWERED_AT_LEAST
 @click.option(
     "--pages",
     metavar="ADDRESS",
@@ -306,7 +302,12 @@ report_options: Final = options_as(
 )
 @click.pass_context
 def report(
-    ctx: click.Context, results: Sequence[Path], given: Given, pages: str | None, reports: Wanted
+    ctx: click.Context,
+    results: Sequence[Path],
+    given: Given,
+    least: int | None,
+    pages: str | None,
+    reports: Wanted,
 ) -> None:
     """Show results written by `check --json`.
 
@@ -321,9 +322,15 @@ def report(
     reports.begin(None, {"RESULTS": results, "--records": given.records})
     files = [read_results(path) for path in dict.fromkeys(results)]
     catalogue = given.catalogue()
-    said = [*_about_records(files, catalogue), *contradictions(files)]
-    files = merged(files)
-    changed, code = reports.make(files, catalogue, said, pages)
+    digests = {catalogue.digest}
+    if given.records and not all(each.header.records for each in files):  # some are of the fixtures
+        package = open_catalogue()
+        catalogue = replace(catalogue, cases=[*package.cases, *catalogue.cases])
+        digests.add(package.digest)
+    said = [*_about_records(files, digests, given), *contradictions(files)]
+    whole = merged(files)
+    files = with_too_few(whole, least)
+    changed, code = reports.make(files, catalogue, said, pages, int(files != whole))
     if changed is None:
         print_results(output_console(), files, catalogue)
     ctx.exit(code)
@@ -358,15 +365,15 @@ def exit_code(files: Sequence[Results]) -> int:
     return max(codes)
 
 
-def _about_records(files: Sequence[Results], catalogue: Catalogue) -> list[str]:
+def _about_records(files: Sequence[Results], digests: Container[str], given: Given) -> list[str]:
     """Return a sentence for each file that was made with other records than those here."""
     return [
         f"{results.path} contains results for your own records, whose questions and reasons are "
         "not available here; --records with their file shows them"
-        if results.header.records and not catalogue.own_digest
+        if results.header.records and not given.records
         else f"{results.path} was made with other records than those here, so reasons, "
         "questions and flags may be missing or wrong"
         for results in files
         if results.header.engines
-        and catalogue.digest != (results.header.records or results.header.fixtures)
+        and (results.header.records or results.header.fixtures) not in digests
     ]

@@ -586,19 +586,16 @@ def _settings_of(
     typed = [setting.partition("=")[0].strip() for setting in settings]
     for name, setting in zip(typed, settings, strict=True):
         engine, colon, rest = name.rpartition(":")
-        if typed.count(name) > 1:
-            raise InputError(
-                f"--set must be given once for {name}, got it {typed.count(name)} times"
-            )
+        if (times := typed.count(name)) > 1:
+            raise InputError(f"--set must be given once for {name}, got it {times} times")
         if "=" not in setting:
             raise InputError(f"--set must be NAME=VALUE, got {setting!r}")
         if colon and engine not in {record.name for record in records}:
             raise UnknownNameError("engine in --set", engine, [record.name for record in records])
         if rest in _OPTIONS and not any(rest in record.by_name for record in records):
             raise InputError(f"--set must name a parameter of an engine, got {rest}: use --{rest}")
-        (own.setdefault(engine, {}) if colon else params)[rest.strip()] = _read_value(
-            setting.partition("=")[2]
-        )
+        value = _read_value(setting.partition("=")[2])
+        (own.setdefault(engine, {}) if colon else params)[rest.strip()] = value
     return params, own
 
 

@@ -283,10 +283,8 @@ def train_command(texts: Sequence[Path], size: int, pattern_of: str, out: Path) 
     use = f"use it with --pattern {pattern_of}"
     write_lines(f"{visible(str(out))}: {len(ranks):,} tokens; {use}")
     if len(ranks) < size:
-        fewer = (
-            f"it has fewer than the {size:,} tokens of --size: no pair is left that occurs twice"
-        )
-        say(f"{out}: {fewer}")
+        fewer = f"it has fewer than the {size:,} tokens of --size"
+        say(f"{out}: {fewer}: no pair is left that occurs twice")
         click.get_current_context().exit(1)
 
 
@@ -369,8 +367,7 @@ def print_audit(
     try:
         vocabulary = vocabulary_of(tokenizer)
     except VocabularyError:  # it does not merge bytes
-        kind = type(tokenizer.model).__name__
-        rule = [("model", kind)]
+        rule = [("model", type(tokenizer.model).__name__)]
     else:
         by_concatenation = isinstance(vocabulary.rule, ByConcatenation)
         rule = [

@@ -110,6 +110,7 @@ def done_group(plan: Plan, comparer: Comparer, group: int, limits: Limits | None
     if plan.cases is not None:
         questions = questions[: plan.cases - first]
     findings, interrupted, limits = list[Finding](), False, limits or Limits()
+    before = len(comparer.incidents)
     with quiet_standard_error():
         outcomes = comparer.compare(questions)
         seen: set[tuple[str, str, str]] = set()
@@ -127,11 +128,17 @@ def done_group(plan: Plan, comparer: Comparer, group: int, limits: Limits | None
                 continue
             seen.add(kind)
             findings.append(finding)
-    milliseconds = round((time.perf_counter() - start) * 1000)
     counts = summed({each.question.op: {each.fate: 1}} for each in outcomes)
     lacking = [each for each in outcomes if each.fate == "unsupported"]
     declined = summed({e.question.op: {e.judgement.detail: 1}} for e in lacking)
-    done = Group(group=group, counts=counts, milliseconds=milliseconds, declined=declined)
+    incidents, comparer.incidents[before:] = comparer.incidents[before:], []
+    done = Group(
+        group=group,
+        counts=counts,
+        milliseconds=round((time.perf_counter() - start) * 1000),
+        declined=declined,
+        incidents=incidents,
+    )
     lost = next((each.got for each in outcomes if isinstance(each.got, NotAsked)), None)
     trouble = "" if lost is None else lost.reason
     return Done(group=done, findings=findings, trouble=trouble, interrupted=interrupted)
@@ -246,9 +253,7 @@ def _there(
             for future in finished:
                 error = None if future.cancelled() else future.exception()
                 if future.cancelled() or isinstance(error, Exception):
-                    reason = (
-                        "it was cancelled" if error is None else f"{type(error).__name__}: {error}"
-                    )
+                    reason = f"{type(error).__name__}: {error}" if error else "it was cancelled"
                     raise InputError(f"a group failed in the executor: {reason:.500}") from error
                 yield msgspec.json.decode(future.result(), type=Done)
     finally:

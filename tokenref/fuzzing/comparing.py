@@ -21,6 +21,7 @@ from tokenref.answers import (
     AnswersMany,
     Crashed,
     Engine,
+    HasIncidents,
     NotAsked,
     Ok,
     Refused,
@@ -39,7 +40,6 @@ from tokenref.goldens import GoldensError, golden, right_answer
 from tokenref.judge import FAILURES, judge
 from tokenref.known import Known
 from tokenref.operations import ABOUT
-from tokenref.protocol.engine import ProtocolEngine
 from tokenref.record import ROW_OPS, SAMPLER_OPS, Case, op_of
 from tokenref.result import length
 from tokenref.rounding.verdicts import sampler_verdict
@@ -240,13 +240,18 @@ class Comparer:
         self._ignored, self._ids_only = ignored, ids_only
         self.name, self.version = engine.name, engine.version
         self._engine = OneSession(engine)
-        self._program = engine if isinstance(engine, ProtocolEngine) else None
+        self._program = engine if isinstance(engine, HasIncidents) else None
         self._reference = OneSession(ReferenceEngine())
 
     @property
     def most_at_once(self) -> int:
         """How many questions the engine takes in one message."""
         return 64 if isinstance(self._engine.session, AnswersMany) else 1
+
+    @property
+    def incidents(self) -> list[str]:
+        """Failures of the engine that no single question caused; who reports some removes them."""
+        return [] if self._program is None else self._program.incidents
 
     def restart(self) -> bool:
         """End the engine's process, and return whether it has one. The next question starts it."""
@@ -321,13 +326,13 @@ _VARIES: Final = re.compile(
 """What varies between messages: quoted texts, numbers, lists."""
 
 
-def without_values(text: str) -> str:
+def without_values(text: str, longest: int | None = _LONGEST) -> str:
     """Return the beginning of a message without what varies.
 
     >>> without_values("KeyError: 'abc' at 12")
     'KeyError: * at *'
     """
-    return _VARIES.sub("*", text)[:_LONGEST]
+    return _VARIES.sub("*", text)[:longest]
 
 
 def _answers(loaded: OneSession, questions: Sequence[Question]) -> Sequence[Answer]:

@@ -12,6 +12,7 @@ up if nothing is wrong.
 """
 
 import os
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import count, islice, pairwise
@@ -23,6 +24,7 @@ from msgspec import Struct
 
 from tokenref.errors import InputError
 from tokenref.files import lines_of
+from tokenref.fuzzing.comparing import without_values
 from tokenref.fuzzing.findings import Finding
 from tokenref.fuzzing.plan import GROUP, Plan, difference
 from tokenref.record import canonical_json
@@ -44,6 +46,9 @@ class Group(
 
     declined: dict[str, dict[str, int]] = {}
     """For each operation, how many questions the program declined, by its reason."""
+
+    incidents: list[str] = []
+    """Failures that no single question of the group caused."""
 
 
 class Bug(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -109,6 +114,17 @@ class Journal:
         """Return for each operation the number of declined questions by reason."""
         return summed(group.declined for group in self.groups.values())
 
+    def incidents(self) -> dict[str, list[tuple[int, str]]]:
+        """Return the groups in which no single question failed, and what was said, in order.
+
+        Those that differ only in numbers and quoted words are together.
+        """
+        alike: dict[str, list[tuple[int, str]]] = {}
+        for number, group in sorted(self.groups.items()):
+            for said in group.incidents:
+                alike.setdefault(without_values(said, None), []).append((number, said))
+        return alike
+
 
 def summed(counts: Iterable[dict[str, dict[str, int]]]) -> dict[str, dict[str, int]]:
     """Return the sum of the counts of several groups.
@@ -116,13 +132,11 @@ def summed(counts: Iterable[dict[str, dict[str, int]]]) -> dict[str, dict[str, i
     >>> summed([{"encode": {"same": 2}}, {"encode": {"same": 1, "failed": 1}}])
     {'encode': {'same': 3, 'failed': 1}}
     """
-    total: dict[str, dict[str, int]] = {}
+    total: dict[str, Counter[str]] = {}
     for each in counts:
         for op, fates in each.items():
-            for fate, number in fates.items():
-                of_op = total.setdefault(op, {})
-                of_op[fate] = of_op.get(fate, 0) + number
-    return total
+            total.setdefault(op, Counter()).update(fates)
+    return {op: dict(of_op) for op, of_op in total.items()}
 
 
 def read_journal(path: Path) -> Journal:
@@ -140,7 +154,7 @@ def read_journal(path: Path) -> Journal:
                 kind = next((f", not {kinds[key]}" for key in kinds if key in line), "")
                 need = f"{path} must be a file that `tokenref fuzz --state` wrote{kind}"
                 raise InputError(need) from None
-            raise InputError(f"{place}: not a line of a journal: {error}") from None
+            raise InputError(f"{place}: not a line of a state file: {error}") from None
         if isinstance(read, Plan) != (journal is None):
             raise InputError(f"{place}: the header must be the first line and must not be repeated")
         if isinstance(read, Plan):
@@ -225,7 +239,7 @@ def open_journal(path: Path, plan: Plan) -> Journal:
     journal = read_journal(path)
     other = difference(journal.plan, plan)
     if other is not None:
-        raise InputError(f"{path} is the journal of another campaign: {other}")
+        raise InputError(f"{path} is the state file of another campaign: {other}")
     return journal
 
 

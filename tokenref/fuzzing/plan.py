@@ -141,13 +141,20 @@ def difference(mine: Struct, other: Struct, *, but: tuple[str, ...] = ("again",)
     return None
 
 
-_OPTIONS: Final = {"ops": "--op", "profiles": "--profile", "subjects": "--vocabulary"}
+_OPTIONS: Final = {
+    "ops": "--op",
+    "profiles": "--profile",
+    "subjects": "--vocabulary",
+    **{name: f"--{name}" for name in ("seed", "cases", "known", "pattern", "shard")},
+}
 
 
 def _shown(value: Any) -> str:
     if isinstance(value, list):
         each = (entry.title if isinstance(entry, Known) else entry for entry in value)
         return ", ".join(map(repr, each)) or "none"
+    if value is None or isinstance(value, bool):
+        return {None: "none", True: "yes", False: "no"}[value]
     return str(value) if isinstance(value, Shard) else repr(value)
 
 

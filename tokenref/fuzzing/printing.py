@@ -4,6 +4,7 @@ import shlex
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from itertools import pairwise
+from math import inf
 from typing import Any, Final
 
 from rich.console import Console
@@ -15,7 +16,7 @@ from tokenref.engines.reference_samplers import SamplerSession
 from tokenref.fuzzing.comparing import Outcome
 from tokenref.fuzzing.findings import Finding, LikelyBug, disagreement, said
 from tokenref.fuzzing.journal import Journal
-from tokenref.fuzzing.plan import Plan
+from tokenref.fuzzing.plan import GROUP, Plan
 from tokenref.readable import readable_json
 from tokenref.record import OPS, canonical_json
 from tokenref.reports.changes import ONLY_IDS
@@ -75,7 +76,7 @@ def print_finding(console: Console, finding: Finding, plan: Plan) -> None:
     lines += [
         ("rule", f"{profile}: {rule_of(op, profile)}"),
         ("see", f"tokenref show {record['spec']}"),
-        ("again", shlex.join(again(plan, finding.index))),
+        ("again", again(plan, "--at", finding.index)),
         ("record", line),
     ]
     name = visible(str(record["id"]))
@@ -142,9 +143,9 @@ def _about(subject: Mapping[str, Any]) -> str:
     return f"a vocabulary by {content['rule']} of {len(tokens)} tokens: {shown}{pattern}"
 
 
-def again(plan: Plan, index: int) -> list[str]:
-    """Return the command that asks one question again."""
-    return ["tokenref", "fuzz", *plan.again, "--seed", str(plan.seed), "--at", str(index)]
+def again(plan: Plan, *which: object) -> str:
+    """Return the command with these options that asks questions of a campaign again."""
+    return shlex.join(["tokenref", "fuzz", *plan.again, "--seed", *map(str, (plan.seed, *which))])
 
 
 def print_summary(
@@ -167,14 +168,11 @@ def print_summary(
     console.print()
     console.print(table)
     if any(each.get("known") for each in counts.values()):
-        own = dict(pairwise(plan.again)).get("--known")
-        listed = (
-            f"{own}); --all instead of --known"
-            if own
-            else "tokenref show docs/differences.md); --all"
-        )
-        said = f"known: failures like those of known differences ({listed} shows them too"
-        print_line(console, said, "dim", above="\n")
+        own = dict(pairwise(plan.again)).get("--known", "")
+        where = own or "tokenref show docs/differences.md"
+        said = f"known: failures like those of known differences ({where}); --all"
+        said += " instead of --known" * bool(own)
+        print_line(console, f"{said} shows them too", "dim", above="\n")
     if any(each.get("failed") for each in counts.values()):
         said = "failed: questions. Of each 16, the first of each kind was shrunk to a finding"
         print_line(
@@ -187,6 +185,15 @@ def print_summary(
         count = _counted(sum(declined.values()), "question")
         title = f"unsupported: {count} that the program declined"
         print_reasons(console, title, Counter(dict(sorted(declined.items()))), "other reasons")
+    for groups in journal.incidents().values():
+        group, said = groups[0]
+        often = f"{len(groups):,} times, the first time: " if len(groups) > 1 else ""
+        print_line(console, f"{often}{said}", "red", above="\n")
+        # the group alone is the last shard of a campaign that ends with it
+        end = min(GROUP * (group + 1), plan.cases or inf)
+        alone = again(plan, "--cases", end, "--shard", f"{group + 1}/{group + 1}")
+        of_them = f"{GROUP * group:,} to {end - 1:,}"
+        print_labelled(console, [("questions", of_them), ("again", alone)], indent=2, width=11)
     found = sentence_of(len(bugs), len(journal.findings))
     print_line(console, f"{found}; {sentence}", above="\n")
 

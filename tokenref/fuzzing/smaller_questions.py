@@ -375,13 +375,10 @@ def _smaller_ones(vocabulary: Vocabulary, request: Request) -> Iterator[Vocabula
     if not isinstance(vocabulary.rule, ByConcatenation):
         for merges in cuts(list(vocabulary.rule.merges)):
             yield _with(vocabulary, merges=merges)
-    for plainer in (
-        replace(text, pattern=None),
-        replace(text, normalization=None),
-        replace(text, whole_piece=False),
-    ):
-        if plainer != text:
-            yield _with(vocabulary, text=plainer)
+    off: dict[str, Any] = {"pattern": None, "normalization": None, "whole_piece": False}
+    for name, plain in off.items():
+        if getattr(text, name) != plain:
+            yield _with(vocabulary, text=replace(text, **{name: plain}))
     yield from _with_shorter_tokens(vocabulary)
     if "ids" not in request:
         yield from _renumbered(vocabulary)

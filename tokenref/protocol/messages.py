@@ -23,6 +23,7 @@ from tokenref.questions import OneOf
 from tokenref.record import OPERATIONS, OPS, Digest, form_of, reason_and_place
 from tokenref.subjects import TokenizerFile, TokenizerSubject
 from tokenref.verdicts import SamplerErrorCode, TokenizerErrorCode
+from tokenref.visible import visible
 
 PROTO: Final = 1
 """The version of the protocol."""
@@ -341,10 +342,7 @@ def shown(line: bytes) -> str:
     """
     length = len(line) - line.endswith(b"\n")
     start = line[: min(length, _SHOWN)].decode("utf-8", "backslashreplace")
-    text = "".join(
-        each if each.isprintable() else each.encode("unicode_escape").decode() for each in start
-    )
-    return text if length <= _SHOWN else f"{text} ... ({length:,} bytes)"
+    return visible(start) + (f" ... ({length:,} bytes)" if length > _SHOWN else "")
 
 
 _ERROR: Final = re.compile(

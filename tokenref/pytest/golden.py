@@ -23,12 +23,13 @@ from tokenref.catalogue import LARGE, Catalogue, is_large, open_catalogue
 from tokenref.floats import FloatsError, Type, is_numbers, pack, type_of, unpack
 from tokenref.goldens import open_own
 from tokenref.judge import judge
+from tokenref.known import differences_of, read_known, with_known
 from tokenref.protocol.channel import StartError
 from tokenref.protocol.engine import incidents_of
 from tokenref.protocol.opening import GreetingError, open_program
 from tokenref.questions.sampling import unpack_parameters
 from tokenref.readable import readable_json
-from tokenref.record import OPS, Case, op_of
+from tokenref.record import OPS, Case, RecordError, op_of
 from tokenref.runner import Sessions
 from tokenref.verdicts import ErrorCode, MustRefuse, Rows, Verdict
 
@@ -385,11 +386,12 @@ def catalogue() -> Catalogue:
 
 
 @contextmanager
-def driven(command: str) -> Iterator[Callable[[Golden], None]]:
+def driven(command: str, known_path: Path | None = None) -> Iterator[Callable[[Golden], None]]:
     """Start a program, and yield a function that runs a record with it. End it afterwards.
 
-    If it does not start or does not answer hello, pytest ends with one sentence. If it fails in
-    another way than by an answer, that is an error after the last test.
+    If it does not start or does not answer hello, or if the list of known differences is invalid,
+    pytest ends with one sentence. If the program fails in another way than by an answer, that is an
+    error after the last test.
     """
     try:
         engine = open_program(command)
@@ -400,7 +402,12 @@ def driven(command: str) -> Iterator[Callable[[Golden], None]]:
     def ask(case: Golden) -> None:
         if id(case.catalogue) not in sessions:
             sessions[id(case.catalogue)] = Sessions(engine, case.catalogue)
+        restarts = engine.restarts
         judgement = sessions[id(case.catalogue)].results([case.record])[0].judgement
+        judgement = with_known(judgement, engine.name, case.id, known)
+        if judgement.status == "xfail":
+            engine.forgive(engine.restarts - restarts)
+            pytest.xfail(judgement.detail)
         if judgement.status in {"unsupported", "skip", "not_run"}:
             pytest.skip(judgement.detail)
         if judgement.status != "pass":
@@ -411,7 +418,11 @@ def driven(command: str) -> Iterator[Callable[[Golden], None]]:
             )
 
     try:
+        listed = [] if known_path is None else read_known(known_path, [engine.name])
+        known = differences_of(listed, engine.name, engine.version)
         yield ask
+    except RecordError as error:
+        raise pytest.UsageError(str(error)) from None
     finally:
         incidents = incidents_of(engine)
     if incidents:

@@ -408,6 +408,37 @@ def distinct(values: Iterable[_T]) -> list[_T]:
     return list(dict.fromkeys(values))
 
 
+def too_few(answered: int, of_all: int, least: int | None) -> list[str]:
+    """Return a sentence if an engine answered fewer cases than `--answered-at-least` demands.
+
+    >>> too_few(2, 3, 2), too_few(2, 3, 3)
+    ([], ['only 2 of 3 cases were answered, not the 3 of --answered-at-least'])
+    """
+    said = f"only {answered:,} of {of_all:,} cases were answered, not the {least or 0:,} of"
+    return [f"{said} --answered-at-least"] if answered < (least or 0) else []
+
+
+def with_too_few(files: Sequence[Results], least: int | None) -> list[Results]:
+    """Return the results, with a failure of each engine that answered too few cases in every run.
+
+    So a run of own records besides that of the golden ones makes no difference.
+    """
+    most: dict[str, Counter[str]] = {}
+    for line in chain.from_iterable(results.engines.values() for results in files):
+        counts = Counter(line.statuses)
+        most[line.engine] = max(most.get(line.engine, counts), counts, key=judged)
+    short = {name: too_few(judged(each), each.total(), least) for name, each in most.items()}
+
+    def noted(line: EngineLine) -> EngineLine:
+        incidents, code = [*line.incidents, *short[line.engine]], int(bool(short[line.engine]))
+        return msgspec.structs.replace(line, incidents=incidents, exit=max(line.exit, code))
+
+    return [
+        replace(each, engines={name: noted(line) for name, line in each.engines.items()})
+        for each in files
+    ]
+
+
 def in_short(counts: Counter[str], stale: int, cases: str = "") -> str:
     """Return how many answered cases passed or failed, and how many known differences are gone.
 
@@ -455,7 +486,8 @@ def badge(files: Sequence[Results], code: int) -> bytes:
         ending = {(each.engine, each.title) for each in known if each.status in NO_ANSWER}
         cases = chain.from_iterable(results.cases() for results in files if ending)
         ends = sum(line.status == "xfail" and (line.engine, line.known) in ending for line in cases)
-        message += f", {ends:,} known to crash or hang" if ends else ""
+        if ends:
+            message, color = f"{message}, {ends:,} known to crash or hang", "yellow"
         message += ", only ids compared" if any(line.only_ids for line in lines) else ""
     shown = {"schemaVersion": 1, "label": "tokenref", "message": message, "color": color}
     return canonical_json(shown) + b"\n"

@@ -194,8 +194,8 @@ def counts_table(left: Sequence[str], right: Sequence[str]) -> Table:
 
 
 def count_cell(count: int, style: str) -> Text:
-    """Return a number as a cell of a table, or a dot."""
-    return Text(f"{count:,}" if count else "·", style=style if count else "dim")
+    """Return a number as a cell of a table, or a dash for 0."""
+    return Text(f"{count:,}" if count else "-", style=style if count else "dim")
 
 
 def print_line(console: Console, line: str, style: str = "", above: str = "") -> None:
@@ -491,9 +491,7 @@ def print_changes(console: Console, found: Sequence[Change]) -> None:
             by_cause[change.cause].append(change)
         for cause, alike in sorted(by_cause.items(), key=lambda each: (not each[0], -len(each[1]))):
             if cause or len(by_cause) > 1:
-                others = (
-                    f"{len(alike):,} {'matches' if len(alike) == 1 else 'match'} no known cause"
-                )
+                others = f"{len(alike):,} match{'es' * (len(alike) == 1)} no known cause"
                 print_line(console, f"  {cause or others}:", "bold")
             _print_alike(console, alike)
 
@@ -503,7 +501,7 @@ def _print_alike(console: Console, alike: Sequence[Change]) -> None:
     worse = alike[0].kind in WORSE
     most = SHOWN_FAILURES if worse else _SHOWN_CHANGES
     for change in alike[:most]:
-        states = f"{change.was or 'none'} → {change.now or 'none'}"
+        states = f"{change.was or 'none'} -> {change.now or 'none'}"
         if change.kind == "another answer":
             states = f"still {change.now}, with another answer"
         print_line(console, f"  {change.engine}  {change.id}  {states}")

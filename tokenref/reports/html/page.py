@@ -21,7 +21,7 @@ from zlib import compress
 
 import msgspec
 
-from tokenref.catalogue import Catalogue
+from tokenref.catalogue import CANARY, Catalogue
 from tokenref.errors import InvalidRunError
 from tokenref.judge import FAILURES
 from tokenref.operations import ABOUT, FLAGS
@@ -105,7 +105,7 @@ class Gathered:
 def gather(
     files: Sequence[Results], records: Mapping[str, Case], changes: Sequence[Change] = ()
 ) -> Gathered:
-    """Combine files. The shards of an engine become one column.
+    """Combine files. The shards of an engine become one column, and so do its own records.
 
     Raises `InvalidRunError` if two files have a result of the same engine for the same case, and if
     there are more results than a browser can load.
@@ -124,7 +124,7 @@ def gather(
             here[entry.name] = column
         for line in results.cases():
             column = here[line.engine]
-            if line.id in column.lines:
+            if line.id in column.lines and not line.id.startswith(CANARY):
                 raise InvalidRunError(
                     f"{results.path}: {column.label} has a result for {line.id} in another file"
                 )
@@ -439,13 +439,8 @@ def render(gathered: Gathered, data: dict[str, object], notes: Sequence[str]) ->
         "flags": table("flag", by_flag, labels, flags),
     }
     text = _RESOURCES.joinpath("page.html").read_text(encoding="utf-8")
-    # Split first, so that inserted texts are never searched for placeholders.
-    pieces = text.split("{{")
-    filled = [pieces[0]]
-    for piece in pieces[1:]:
-        name, _, rest = piece.partition("}}")
-        filled += [parts[name], rest]
-    return "".join(filled)
+    # One pass, so that inserted texts are never searched for placeholders.
+    return re.sub(r"\{\{([a-z-]+)\}\}", lambda found: parts[found[1]], text)
 
 
 _FEW_ROWS: Final = 12
