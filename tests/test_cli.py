@@ -826,6 +826,20 @@ def test_wrong_ids_of_a_whole_tokenizer_are_shown_as_tokens(tmp_path: Path) -> N
     assert re.search(shown, found.output)
 
 
+def test_other_ids_are_shown_before_other_words_when_a_file_is_replaced(tmp_path: Path) -> None:
+    texts, out, other = tmp_path / "texts.txt", tmp_path / "out.jsonl", tmp_path / "other.json"
+    file = FAMILY.with_name("family_gpt2.json")
+    texts.write_text("a b\n" + "the longest text is the only one with another id: é\n", "utf-8")
+    assert tokenref("fill", "--vocabulary", file, "--texts", texts, "--out", out).exit_code == 0
+    content = json.loads(file.read_bytes())
+    content["model"]["merges"].remove(["Ã", "©"])
+    content["pre_tokenizer"]["use_regex"] = False
+    other.write_text(json.dumps(content), encoding="utf-8")
+    found = tokenref("check", "reference", "--records", out, "--vocabulary", other, "--upgrade")
+    places = re.findall(r"^ +at +(.*)", found.output, re.MULTILINE)
+    assert places == ["ids, from token 41", "words, entry 1 (same ids)"]
+
+
 def test_expected_and_wrong_tokens_in_letters_are_both_shown_as_text(tmp_path: Path) -> None:
     texts, out, other = tmp_path / "texts.txt", tmp_path / "out.jsonl", tmp_path / "other.json"
     file = FAMILY.with_name("family_gpt2.json")

@@ -19,7 +19,7 @@ from tokenref.corpus import Comparison, CorpusResult, CorpusStatus, Tokens
 from tokenref.diagnosis.diagnose import UNSPECIFIC, is_of_few
 from tokenref.diagnosis.facts import VAGUE
 from tokenref.diagnosis.questions import PROPERTIES
-from tokenref.judge import FAILURES
+from tokenref.judge import FAILURES, SAME_IDS
 from tokenref.operations import ABOUT
 from tokenref.questions.sampling import BatchInput
 from tokenref.readable import readable_json
@@ -100,11 +100,16 @@ class Summary:
                 alike[:] = self.failures(line.cause)
 
     def failures(self, cause: str = "") -> list[CaseLine]:
-        """Return the failures with a likely cause that have the smallest questions."""
+        """Return the failures with a likely cause that have the smallest questions.
 
-        def order(line: CaseLine) -> tuple[bool, tuple[int, int], str]:
-            record = self.records.get(line.id)
-            return (line.id.startswith(CANARY), size(record) if record else (0, 0), line.id)
+        With --upgrade, those with other ids are first: other fields matter less.
+        """
+        is_upgrade = "--upgrade" in self.options
+
+        def order(line: CaseLine) -> tuple[bool, bool, tuple[int, int], str]:
+            record, is_canary = self.records.get(line.id), line.id.startswith(CANARY)
+            is_other = is_upgrade and SAME_IDS in line.detail
+            return (is_canary, is_other, size(record) if record else (0, 0), line.id)
 
         return nsmallest(SHOWN_FAILURES, self._failures[cause], key=order)
 
