@@ -455,14 +455,17 @@ def test_records_of_a_tokenizer_are_made_of_the_ids_of_a_text(tmp_path: Path) ->
         *(f"--op={op}" for op in ops),
     )
     assert tokenref(*fill).exit_code == 0
-    first, second, third = report(out)[1:]
+    first, second, third, like_engine = report(out)[1:]
     assert (first["op"], second["op"], third["op"]) == ops
+    assert (third["in"]["mode"], like_engine["in"]["mode"]) == ("certain", "engine")
     ids = first["out"]["ids"]
     assert second["in"] == {"ids": ids, "skip_special_tokens": False}
     assert second["out"]["text"] == load(FAMILY).decode(ids)
     assert "".join([*third["out"]["parts"], third["out"]["tail"]]) == second["out"]["text"]
-    for engine in ("reference", "tokenizers"):
-        assert tokenref("check", engine, "--records", out).exit_code == 0
+    for engine, answered in (("reference", 4), ("tokenizers", 3)):
+        checked = tokenref("check", engine, "--records", out)
+        assert checked.exit_code == 0
+        assert f"{engine}: {answered} of {answered} answered cases passed" in checked.output
 
 
 def test_an_operation_that_records_cannot_be_made_of_is_refused(tmp_path: Path, mine: Path) -> None:

@@ -74,6 +74,9 @@ class Summary:
     skipped: Counter[str] = field(default_factory=Counter)
     """Why the engine skipped cases, with counts."""
 
+    unsupported: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
+    """For each operation, why its cases are unsupported, with counts."""
+
     places: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
     """The number of cases by status, for each operation and for the batches of each."""
 
@@ -92,6 +95,8 @@ class Summary:
             self.not_run[line.detail] += 1
         if line.status == "skip":
             self.skipped[line.detail] += 1
+        if line.status == "unsupported":
+            self.unsupported[line.op][line.detail] += 1
         if line.status in FAILURES:
             self.by_cause[line.cause] += 1
             alike = self._failures[line.cause]
@@ -184,6 +189,7 @@ def print_results(console: Console, files: Sequence[Results], catalogue: Catalog
     _print_not_run(console, summaries)
     for summary in summaries:
         _print_skipped(console, summary)
+        _print_unsupported(console, summary)
     for summary in summaries:
         _print_failures(console, summary)
 
@@ -263,6 +269,16 @@ def _print_skipped(console: Console, summary: Summary) -> None:
     places = [name for name, of in summary.places.items() if of["skip"] and not judged(of)]
     if places:
         print_line(console, f"  no answer was judged of {', '.join(places)}", "yellow")
+
+
+def _print_unsupported(console: Console, summary: Summary) -> None:
+    """Print why a selected operation has no answer, if others have: else the run is invalid."""
+    is_selected = summary.is_of_ops or "--records" in summary.options
+    is_valid = is_selected and any(map(judged, summary.counts.values()))
+    for op, reasons in summary.unsupported.items() if is_valid else ():
+        if not judged(summary.counts[op]):
+            why = "; ".join(reason for reason, _ in reasons.most_common(3))
+            print_line(console, f"{summary.entry.name}: {op} is unsupported: {why}", "dim", "\n")
 
 
 def _add_engine(table: Table, summary: Summary, columns: Mapping[Status, Look]) -> None:
