@@ -127,6 +127,8 @@ class Trace:
 
     def __str__(self) -> str:
         """Lay the steps out as a table, one line each, with the likeliest tokens left."""
+        if not self.steps:
+            return "no steps"
         lines = [("step", "left", "removed", "changed", "best token:logit", "why")]
         lines += [_line(applied) for applied in self.steps]
         widths = [max(map(len, column)) for column in zip(*lines, strict=True)]

@@ -651,8 +651,9 @@ def test_a_finding_names_a_character_whose_class_depends_on_the_version_of_unico
         "spec": "docs/bpe.md#pieces",
     }
     got = {"ok": {"pieces": []}}
-    said: dict[str, Any] = {"status": "fail", "detail": "other", "got": got, "subject": None, "asked": {}}
-    print_finding(Console(width=300), Finding(index=1, record=record, **said), plan())
+    said: dict[str, Any] = {"status": "fail", "detail": "other", "got": got, "asked": {}}
+    finding = Finding(index=1, record=record, subject=None, **said)
+    print_finding(Console(width=300), finding, plan())
     says = "U+3316B: other versions of Unicode may give it another class; patterns here follow 16.0"
     assert (says in capsys.readouterr().out) == (text == "a\U0003316b")
 
