@@ -809,6 +809,17 @@ def test_a_new_file_is_tested_with_the_answers_of_the_old_one(tmp_path: Path) ->
 FAMILY = checkout_fixtures() / "tokenizer" / "family_llama2.json"
 
 
+def test_fill_says_how_large_a_large_copy_is_and_how_to_write_none(tmp_path: Path) -> None:
+    large = tmp_path / "large.json"
+    large.write_bytes(FAMILY.read_bytes() + b" " * 2_000_000)
+    out = tmp_path / "out.jsonl"
+    said = f"{out.with_suffix('.tokenizer.json')}: the tokenizer"
+    filled = tokenref("fill", "--vocabulary", large, "--out", out, "a b")
+    assert f"{said}, 2 MB (--no-copy writes none)\n" in filled.output
+    added = tokenref("fill", "--vocabulary", large, "--out", out, "a", "--append")
+    assert f"{said}\n" in added.output  # it is there already
+
+
 def test_wrong_ids_of_a_whole_tokenizer_are_shown_as_tokens(tmp_path: Path) -> None:
     texts, out = tmp_path / "texts.txt", tmp_path / "out.jsonl"
     texts.write_text("Hello\n", encoding="utf-8")

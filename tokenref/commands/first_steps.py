@@ -255,12 +255,15 @@ def fill(
             special=bool(special),
             progress=show,
         )
-    _write(data, out, beside, _content(subject, name, out) if beside else b"")
+    copied = _content(subject, name, out) if beside else b""
+    _write(data, out, beside, copied)
     again, more = wanted - count, f" added to {len(present):,}" * bool(present)
     cases = f"{count:,} case{'s' * (count != 1)}{more}, {again:,} duplicate{'s' * (again != 1)}"
     click.echo(f"{visible(str(out))}: {cases} omitted")
     if beside or has:
-        click.echo(f"{visible(str(beside or has))}: the {kind}")
+        is_large = len(copied) >= 1_000_000 and (of_bytes or not treated)  # which needs its copy
+        large = f", {len(copied) / 1e6:.0f} MB (--no-copy writes none)" * is_large
+        click.echo(f"{visible(str(beside or has))}: the {kind}{large}")
 
 
 def _check_ops(
