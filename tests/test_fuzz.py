@@ -650,7 +650,7 @@ def test_a_finding_names_a_character_whose_class_depends_on_the_version_of_unico
         "out": {"pieces": [text.encode().hex()]},
         "spec": "docs/bpe.md#pieces",
     }
-    got = {"ok": {"pieces": []}}
+    got: dict[str, Any] = {"ok": {"pieces": []}}
     said: dict[str, Any] = {"status": "fail", "detail": "other", "got": got, "asked": {}}
     finding = Finding(index=1, record=record, subject=None, **said)
     print_finding(Console(width=300), finding, plan())
