@@ -225,9 +225,6 @@ FILLED: Final[Mapping[str, Sequence[Mapping[str, Any]]]] = {
 }
 """The operations of records for your own texts, and what questions have besides text or ids."""
 
-_ENGINES: Final = "docs/streaming.md#engines"
-"""What streams of the mode `engine` are."""
-
 
 def goldens_for(
     subject: TokenizerSubject,
@@ -281,6 +278,7 @@ def goldens_for(
         requests = [request for _, request in asked.values()]
         answers = right_answers(op, profile, subject, name, requests)
         for (digest, (place, request)), answer in zip(asked.items(), answers, strict=True):
+            is_engine = request.get("mode") == "engine"
             case = golden(
                 op,
                 subject,
@@ -290,7 +288,7 @@ def goldens_for(
                 profile=profile,
                 why=_unicode(f"{place}{_ENCODED}{name}."),
                 flags=[],
-                spec=_ENGINES if request.get("mode") == "engine" else ABOUT[op].spec,
+                spec="docs/streaming.md#engines" if is_engine else ABOUT[op].spec,
             )
             cases.append(case)
             if progress is not None:

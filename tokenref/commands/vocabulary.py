@@ -159,31 +159,21 @@ def compare_command(
     texts = texts_of(sources)
     encoded = [(place, [_encoded(each, text) for each in both]) for place, text in texts]
     others = [(place, pair) for place, pair in encoded if pair[0] != pair[1]]
-    if as_json:
-        listed = [{"text": place, "old": one, "new": other} for place, (one, other) in others]
-        about = {"differences": dict(found), "texts": len(texts), "other_ids": listed}
-        write_lines(json.dumps(about))
-    else:
-        _print_compared(both, found, len(texts), others)
-    click.get_current_context().exit(int(bool(found or others)))
-
-
-def _print_compared(
-    both: Sequence[Tokenizer],
-    found: Sequence[tuple[str, str]],
-    texts: int,
-    others: Sequence[tuple[str, Sequence[list[TokenId] | str]]],
-) -> None:
-    """Print what differs, how many texts have other ids, and how the first of them begins."""
     rows = [*(found or [("same", "tokens, ids, merges, added tokens, other settings")])]
     if texts:
-        rows.append(("texts", f"{len(others):,} of {texts:,} have other ids"))
+        rows.append(("texts", f"{len(others):,} of {len(texts):,} have other ids"))
     for place, first in others[:1]:
         at = [*map(eq, *first), False].index(False)
         rows.append(("first", f"{place}, from token {at + 1} on"))
         for label, one, ids in zip(("old", "new"), both, first, strict=True):
             rows.append((label, ids if isinstance(ids, str) else _tokens(one, ids[at:])))
-    _print_rows(output_console(), rows)
+    if as_json:
+        listed = [{"text": place, "old": one, "new": other} for place, (one, other) in others]
+        about = {"differences": dict(found), "texts": len(texts), "other_ids": listed}
+        write_lines(json.dumps(about))
+    else:
+        _print_rows(output_console(), rows)
+    click.get_current_context().exit(int(bool(found or others)))
 
 
 def _encoded(tokenizer: Tokenizer, text: str) -> list[TokenId] | str:
