@@ -58,7 +58,6 @@ from tokenref.reports.terminal import (
     Summary,
     _print_failure,
     _print_skipped,
-    _print_unsupported,
     print_labelled,
 )
 from tokenref.result import Result as CaseResult
@@ -1119,7 +1118,7 @@ def test_sums_of_an_engine_line_may_name_incidents_and_restarts() -> None:
 def test_reasons_for_skipped_cases_have_a_line_each_and_are_cut() -> None:
     sums: Any = None
     summary = Summary(EngineEntry(name="mine", version="1"), sums, {})
-    summary.skipped.update(
+    summary.reasons["skip", "encode"].update(
         {"no f64": 9, "has no pattern " + "x y " * 50: 2, "a": 1, "b": 1, "c": 1, "d": 4}
     )
     with (console := Console(width=200)).capture() as captured:
@@ -1152,7 +1151,7 @@ def test_reasons_for_a_selected_operation_without_an_answer_have_a_line() -> Non
         ):
             summary.add(line("mine", f"bpe/{op}/topic/a", status, op=op, detail=detail))
         with (console := Console(width=200)).capture() as captured:
-            _print_unsupported(console, summary)
+            _print_skipped(console, summary)
         assert captured.get().splitlines() == said
 
 

@@ -68,14 +68,10 @@ class Summary:
     counts: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
     """For each operation, the number of cases by status."""
 
-    not_run: Counter[str] = field(default_factory=Counter)
-    """Why cases were not run, with counts."""
-
-    skipped: Counter[str] = field(default_factory=Counter)
-    """Why the engine skipped cases, with counts."""
-
-    unsupported: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
-    """For each operation, why its cases are unsupported, with counts."""
+    reasons: dict[tuple[str, str], Counter[str]] = field(
+        default_factory=lambda: defaultdict(Counter)
+    )
+    """Why cases have no answer, with counts, for each status and operation."""
 
     places: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
     """The number of cases by status, for each operation and for the batches of each."""
@@ -91,12 +87,8 @@ class Summary:
         self.counts[line.op][line.status] += 1
         case = self.records.get(line.id)
         self.places[line.op if case is None else place_of(case)][line.status] += 1
-        if line.status == "not_run":
-            self.not_run[line.detail] += 1
-        if line.status == "skip":
-            self.skipped[line.detail] += 1
-        if line.status == "unsupported":
-            self.unsupported[line.op][line.detail] += 1
+        if line.status in UNJUDGED:
+            self.reasons[line.status, line.op][line.detail] += 1
         if line.status in FAILURES:
             self.by_cause[line.cause] += 1
             alike = self._failures[line.cause]
@@ -117,6 +109,10 @@ class Summary:
             return (is_canary, is_other, size(record) if record else (0, 0), line.id)
 
         return nsmallest(SHOWN_FAILURES, self._failures[cause], key=order)
+
+    def why(self, status: str) -> Counter[str]:
+        """Return why cases of all operations have this status, with counts."""
+        return sum((of for (each, _), of in self.reasons.items() if each == status), Counter())
 
     def count(self, *statuses: str) -> int:
         """Return the number of cases with one of these statuses."""
@@ -189,7 +185,6 @@ def print_results(console: Console, files: Sequence[Results], catalogue: Catalog
     _print_not_run(console, summaries)
     for summary in summaries:
         _print_skipped(console, summary)
-        _print_unsupported(console, summary)
     for summary in summaries:
         _print_failures(console, summary)
 
@@ -240,7 +235,7 @@ def _print_not_run(console: Console, summaries: Sequence[Summary]) -> None:
     """Print why cases were not run. A reason that applies to all engines is printed once."""
     engines: dict[tuple[str, int], list[str]] = {}
     for summary in summaries:
-        for reason, count in summary.not_run.items():
+        for reason, count in summary.why("not_run").items():
             engines.setdefault((reason, count), []).append(summary.entry.name)
     for (reason, count), names in engines.items():
         whose = "" if len(names) == len(summaries) else f"{', '.join(names)}: "
@@ -262,23 +257,19 @@ def print_reasons(console: Console, title: str, reasons: Counter[str], rest: str
 
 
 def _print_skipped(console: Console, summary: Summary) -> None:
-    """Print for which reasons an engine skipped cases."""
-    if summary.skipped:
-        title = f"{summary.entry.name} skipped"
-        print_reasons(console, title, summary.skipped, "other reasons, see --json FILE")
-    places = [name for name, of in summary.places.items() if of["skip"] and not judged(of)]
+    """Print why an engine skipped cases, or has no answer to an operation that was selected."""
+    name = summary.entry.name
+    if skipped := summary.why("skip"):
+        print_reasons(console, f"{name} skipped", skipped, "other reasons, see --json FILE")
+    places = [each for each, of in summary.places.items() if of["skip"] and not judged(of)]
     if places:
         print_line(console, f"  no answer was judged of {', '.join(places)}", "yellow")
-
-
-def _print_unsupported(console: Console, summary: Summary) -> None:
-    """Print why a selected operation has no answer, if others have: else the run is invalid."""
     is_selected = summary.is_of_ops or "--records" in summary.options
-    is_valid = is_selected and any(map(judged, summary.counts.values()))
-    for op, reasons in summary.unsupported.items() if is_valid else ():
-        if not judged(summary.counts[op]):
+    answered = {op for op, of_op in summary.counts.items() if judged(of_op)}
+    for (status, op), reasons in summary.reasons.items():
+        if status == "unsupported" and is_selected and answered and op not in answered:
             why = "; ".join(reason for reason, _ in reasons.most_common(3))
-            print_line(console, f"{summary.entry.name}: {op} is unsupported: {why}", "dim", "\n")
+            print_line(console, f"{name}: {op} is unsupported: {why}", "dim", above="\n")
 
 
 def _add_engine(table: Table, summary: Summary, columns: Mapping[Status, Look]) -> None:
