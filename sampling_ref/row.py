@@ -391,6 +391,12 @@ class Candidates:
         more = " ..." if len(self.tokens) > _SHOWN else ""
         return f"<Candidates, {len(self.tokens)} tokens, token:logit {shown}{more}>"
 
+    @property
+    def kept(self) -> tuple[TokenId, ...]:
+        """The tokens that are not impossible, in the order of the candidates."""
+        pairs = zip(self.tokens, self.logits, strict=True)
+        return tuple(token for token, logit in pairs if logit != -inf)
+
     def floats(self) -> list[float]:
         """Return the candidates' logits as the nearest floats; infinite if no float can hold one.
 

@@ -93,15 +93,12 @@ class Applied:
     @property
     def kept(self) -> tuple[TokenId, ...]:
         """The tokens in play after the step, in the engine's order."""
-        pairs = zip(self.after.tokens, self.after.logits, strict=True)
-        return tuple(token for token, logit in pairs if logit != -inf)
+        return self.after.kept
 
     @property
     def removed(self) -> tuple[TokenId, ...]:
         """The tokens that the step removed, lowest id first."""
-        pairs = zip(self.before.tokens, self.before.logits, strict=True)
-        in_play = {token for token, logit in pairs if logit != -inf}
-        return tuple(sorted(in_play.difference(self.kept)))
+        return tuple(sorted({*self.before.kept}.difference(self.kept)))
 
     @property
     def changed(self) -> tuple[TokenId, ...]:
@@ -127,6 +124,8 @@ class Trace:
 
     def __str__(self) -> str:
         """Lay the steps out as a table, one line each, with the likeliest tokens left."""
+        if not self.steps:
+            return "no steps"
         lines = [("step", "left", "removed", "changed", "best token:logit", "why")]
         lines += [_line(applied) for applied in self.steps]
         widths = [max(map(len, column)) for column in zip(*lines, strict=True)]

@@ -455,14 +455,17 @@ def test_records_of_a_tokenizer_are_made_of_the_ids_of_a_text(tmp_path: Path) ->
         *(f"--op={op}" for op in ops),
     )
     assert tokenref(*fill).exit_code == 0
-    first, second, third = report(out)[1:]
+    first, second, third, like_engine = report(out)[1:]
     assert (first["op"], second["op"], third["op"]) == ops
+    assert (third["in"]["mode"], like_engine["in"]["mode"]) == ("certain", "engine")
     ids = first["out"]["ids"]
     assert second["in"] == {"ids": ids, "skip_special_tokens": False}
     assert second["out"]["text"] == load(FAMILY).decode(ids)
     assert "".join([*third["out"]["parts"], third["out"]["tail"]]) == second["out"]["text"]
-    for engine in ("reference", "tokenizers"):
-        assert tokenref("check", engine, "--records", out).exit_code == 0
+    for engine, answered in (("reference", 4), ("tokenizers", 3)):
+        checked = tokenref("check", engine, "--records", out)
+        assert checked.exit_code == 0
+        assert f"{engine}: {answered} of {answered} answered cases passed" in checked.output
 
 
 def test_an_operation_that_records_cannot_be_made_of_is_refused(tmp_path: Path, mine: Path) -> None:
@@ -806,6 +809,17 @@ def test_a_new_file_is_tested_with_the_answers_of_the_old_one(tmp_path: Path) ->
 FAMILY = checkout_fixtures() / "tokenizer" / "family_llama2.json"
 
 
+def test_fill_says_how_large_a_large_copy_is_and_how_to_write_none(tmp_path: Path) -> None:
+    large = tmp_path / "large.json"
+    large.write_bytes(FAMILY.read_bytes() + b" " * 2_000_000)
+    out = tmp_path / "out.jsonl"
+    said = f"{out.with_suffix('.tokenizer.json')}: the tokenizer"
+    filled = tokenref("fill", "--vocabulary", large, "--out", out, "a b")
+    assert f"{said}, 2 MB (--no-copy writes none)\n" in filled.output
+    added = tokenref("fill", "--vocabulary", large, "--out", out, "a", "--append")
+    assert f"{said}\n" in added.output  # it is there already
+
+
 def test_wrong_ids_of_a_whole_tokenizer_are_shown_as_tokens(tmp_path: Path) -> None:
     texts, out = tmp_path / "texts.txt", tmp_path / "out.jsonl"
     texts.write_text("Hello\n", encoding="utf-8")
@@ -824,6 +838,20 @@ def test_wrong_ids_of_a_whole_tokenizer_are_shown_as_tokens(tmp_path: Path) -> N
     found = tokenref(*check, "--upgrade", "--ids-only")  # no id of the record is in this file
     shown = r"expected 1 '<s>', 259 '\u2581', \d+ 'H', \.\.\.\n +got +0 '<unk>'"
     assert re.search(shown, found.output)
+
+
+def test_other_ids_are_shown_before_other_words_when_a_file_is_replaced(tmp_path: Path) -> None:
+    texts, out, other = tmp_path / "texts.txt", tmp_path / "out.jsonl", tmp_path / "other.json"
+    file = FAMILY.with_name("family_gpt2.json")
+    texts.write_text("a b\n" + "the longest text is the only one with another id: é\n", "utf-8")
+    assert tokenref("fill", "--vocabulary", file, "--texts", texts, "--out", out).exit_code == 0
+    content = json.loads(file.read_bytes())
+    content["model"]["merges"].remove(["Ã", "©"])
+    content["pre_tokenizer"]["use_regex"] = False
+    other.write_text(json.dumps(content), encoding="utf-8")
+    found = tokenref("check", "reference", "--records", out, "--vocabulary", other, "--upgrade")
+    places = re.findall(r"^ +at +(.*)", found.output, re.MULTILINE)
+    assert places == ["ids, from token 41", "words, entry 1 (same ids)"]
 
 
 def test_expected_and_wrong_tokens_in_letters_are_both_shown_as_text(tmp_path: Path) -> None:

@@ -558,6 +558,13 @@ def test_compare_accepts_the_usual_settings_of_greedy_decoding() -> None:
     ]
 
 
+def test_a_chain_without_steps_is_no_table_and_a_flag_for_greedy_decoding_is_named() -> None:
+    shown = run("sample", "vllm", "3,2,1", "--set", "temperature=0").output
+    assert shown.startswith("no steps\n\nprobabilities\n")
+    refused = run("sample", "transformers", "3,2,1", "--set", "temperature=0").output
+    assert "above 0, or None (--set do_sample=false takes the largest logit), got 0" in refused
+
+
 def test_compare_shows_a_stage_that_only_one_engine_applies() -> None:
     lines = compared("vllm", "llama.cpp", "1,2,9", "--set", "temperature=1")
     assert lines[0] == "they differ at top_p: llama.cpp applies it here, vllm does not"
@@ -661,6 +668,10 @@ def test_a_row_that_is_neither_numbers_nor_a_file_is_explained() -> None:
         (
             ["transformers", "vllm", "3,2,1", "--set", "top_k=-1"],
             "(--set vllm:top_k=... sets it for vllm alone), got -1\n",
+        ),
+        (
+            ["vllm", "transformers", "3,2,1", "--set", "temperature=0"],
+            "above 0, or None (--set do_sample=false takes the largest logit), got 0\n",
         ),
         (["vllm", "sglang", "1,2", "--set", "logits=1"], "vllm has no parameter 'logits'; "),
         (["vllm", "sglang", "1,2", "--set", "topp=1"], "vllm has no parameter 'topp'; did"),

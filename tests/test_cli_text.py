@@ -1332,6 +1332,21 @@ def test_an_engine_that_returns_only_ids_is_compared_by_ids(
         assert lacking in tokenref("fuzz", *check[1:3], *some).output
 
 
+@pytest.mark.parametrize("declared", [False, True])
+def test_doctor_shows_only_the_ids_of_ordinary_text_if_only_ids_are_compared(
+    tmp_path: Path, declared: bool
+) -> None:
+    program = tmp_path / "engine.py"
+    version = '"version": "1"' + ', "ids_only": True' * declared
+    wrong = IDS_ONLY.replace('"version": "1"', version).replace("WRONG", "'Hello the world! hello'")
+    program.write_text(wrong, encoding="utf-8")
+    command = ["doctor", "--cmd", f"{sys.executable} {program}"]
+    examined = tokenref(*command, *["--ids-only"] * (not declared))
+    assert examined.exit_code == 1
+    assert re.search(r'expected  {"k":"\d+","ok":{"ids":\[[\d,]+\]}}\n', examined.output)
+    assert '"offsets"' not in examined.output
+
+
 def test_a_program_may_say_in_hello_that_it_has_only_ids(tmp_path: Path) -> None:
     texts, out, program = (tmp_path / name for name in ("my.txt", "own.jsonl", "engine.py"))
     texts.write_text("to be\nor not\n", encoding="utf-8")

@@ -638,6 +638,26 @@ def test_a_sampler_s_finding_is_printed_in_decimal_and_a_long_record_is_not(
         assert ("use --state FILE" in shown) == (why != "short")
 
 
+@pytest.mark.parametrize("text", ["a\U0003316b", "a", "\uffff", "\u00e9"])
+def test_a_finding_names_a_character_whose_class_depends_on_the_version_of_unicode(
+    capsys: pytest.CaptureFixture[str], text: str
+) -> None:
+    record = {
+        "id": "bpe/pieces/regress/a",
+        "op": "pieces",
+        "profile": "definition",
+        "in": {"text": text},
+        "out": {"pieces": [text.encode().hex()]},
+        "spec": "docs/bpe.md#pieces",
+    }
+    got: dict[str, Any] = {"ok": {"pieces": []}}
+    said: dict[str, Any] = {"status": "fail", "detail": "other", "got": got, "asked": {}}
+    finding = Finding(index=1, record=record, subject=None, **said)
+    print_finding(Console(width=300), finding, plan())
+    says = "U+3316B: other versions of Unicode may give it another class; patterns here follow 16.0"
+    assert (says in capsys.readouterr().out) == (text == "a\U0003316b")
+
+
 def test_a_campaign_without_failures_ends_with_0_and_one_without_answers_with_3() -> None:
     clean = run("heap", "--op", "encode", "--cases", "20", "--seed", "1")
     assert clean.exit_code == 0

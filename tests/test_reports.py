@@ -1146,7 +1146,7 @@ def test_sums_of_an_engine_line_may_name_incidents_and_restarts() -> None:
 def test_reasons_for_skipped_cases_have_a_line_each_and_are_cut() -> None:
     sums: Any = None
     summary = Summary(EngineEntry(name="mine", version="1"), sums, {})
-    summary.skipped.update(
+    summary.reasons["skip", "encode"].update(
         {"no f64": 9, "has no pattern " + "x y " * 50: 2, "a": 1, "b": 1, "c": 1, "d": 4}
     )
     with (console := Console(width=200)).capture() as captured:
@@ -1161,6 +1161,26 @@ def test_reasons_for_skipped_cases_have_a_line_each_and_are_cut() -> None:
         "  1: b",
         "  1: other reasons, see --json FILE",
     ]
+
+
+def test_reasons_for_a_selected_operation_without_an_answer_have_a_line() -> None:
+    sums: Any = None
+    for options, is_of_ops, said in (
+        ([], True, ["", "mine: decode is unsupported: no ids; only text"]),
+        (["--records", "a"], False, ["", "mine: decode is unsupported: no ids; only text"]),
+        ([], False, []),  # of all operations, an engine may lack dozens
+    ):
+        summary = Summary(EngineEntry(name="mine", version="1"), sums, {}, {}, options, is_of_ops)
+        for op, status, detail in (
+            ("decode", "unsupported", "no ids"),
+            ("decode", "unsupported", "only text"),
+            ("encode", "unsupported", "only text"),
+            ("encode", "pass", ""),
+        ):
+            summary.add(line("mine", f"bpe/{op}/topic/a", status, op=op, detail=detail))
+        with (console := Console(width=200)).capture() as captured:
+            _print_skipped(console, summary)
+        assert captured.get().splitlines() == said
 
 
 def test_operations_and_batches_that_were_skipped_altogether_are_named() -> None:

@@ -106,6 +106,35 @@ def versions(tmp_path: Path) -> tuple[Path, Path]:
     return old, new
 
 
+def test_json_has_what_differs_and_all_encodings_that_differ(
+    versions: tuple[Path, Path], tmp_path: Path
+) -> None:
+    texts = tmp_path / "texts.txt"
+    texts.write_text("a b\nba\nbb\n", encoding="utf-8")
+    result = tokenref(*versions, "--texts", texts, "--json")
+    old, new = map(load, versions)
+    assert (result.exit_code, json.loads(result.stdout)) == (
+        1,
+        {
+            "differences": dict(differences(old, new)),
+            "texts": 3,
+            "other_ids": [
+                {
+                    "text": f"Line {line} of texts.txt",
+                    "old": old.encode(text),
+                    "new": new.encode(text),
+                }
+                for line, text in ((2, "ba"), (3, "bb"))
+            ],
+        },
+    )
+    same = tokenref(versions[0], versions[0], "--json")
+    assert (same.exit_code, json.loads(same.stdout)) == (
+        0,
+        {"differences": {}, "texts": 0, "other_ids": []},
+    )
+
+
 def test_what_differs_is_listed_with_the_first_text_that_is_encoded_otherwise(
     versions: tuple[Path, Path], tmp_path: Path
 ) -> None:

@@ -295,7 +295,7 @@ def rows_of(case: Case) -> int:
 
 
 def open_catalogue(folder: FixturePath | None = None, digest: str | None = None) -> Catalogue:
-    """Read and check all fixtures of a folder, by default those of the package, which are read once.
+    """Read and check all fixtures of a folder; by default, and only once, those of the package.
 
     If there is a `digest`, it must be that of the manifest.
 

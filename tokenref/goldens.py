@@ -213,15 +213,17 @@ def _text_of(line: str, place: str) -> str:
     return found if isinstance(found, str) else found.text
 
 
-FILLED: Final[Mapping[str, Mapping[str, Any]]] = {
-    **{op: {} for op in ("encode", "pieces", "count", "decode", "offsets", "canonical")},
-    "tokenize": {},
-    "special": {"allowed": "all", "disallowed": []},
-    "stream": {"errors": "replace"},
-    "detokenize": {"skip_special_tokens": False},
-    "detokenize_stream": {"skip_special_tokens": False, "mode": "certain"},
+FILLED: Final[Mapping[str, Sequence[Mapping[str, Any]]]] = {
+    **{op: [{}] for op in ("encode", "pieces", "count", "decode", "offsets", "canonical")},
+    "tokenize": [{}],
+    "special": [{"allowed": "all", "disallowed": []}],
+    "stream": [{"errors": "replace"}],
+    "detokenize": [{"skip_special_tokens": False}],
+    "detokenize_stream": [
+        {"skip_special_tokens": False, "mode": mode} for mode in ("certain", "engine")
+    ],
 }
-"""The operations of records for your own texts, and what a question has besides text or ids."""
+"""The operations of records for your own texts, and what questions have besides text or ids."""
 
 
 def goldens_for(
@@ -239,12 +241,13 @@ def goldens_for(
 ) -> tuple[bytes, int]:
     """Return a record file for a user's own texts after the `present` cases, and how many are new.
 
-    There is one case per distinct text, in order, for each of `ops`. Without `ops` they are of
-    `encode` for a vocabulary, or `special`, which recognises special tokens, and of `tokenize` for
-    a whole tokenizer, which always does. An operation on ids is asked about those that `encode`, a
-    method of the tokenizer, returns. Before each text is its place, for the reason. An id has the
-    name of `out`, so that two files do not clash, and 16 digits of the sha256 of the question, so
-    that it is the same wherever the text is. A question of a present case is not added. `template`
+    There is one case per distinct text, in order, for each of `ops`, or one for each mode. Without
+    `ops` they are of `encode` for a vocabulary, or `special`, which recognises special tokens, and
+    of `tokenize` for a whole tokenizer, which always does. An operation on ids is asked about those
+    that `encode`, a method of the tokenizer, returns. Before each text is its place, for the
+    reason. An id has the name of `out`, so that two files do not clash, and 16 digits of the sha256
+    of the question, so that it is the same wherever the text is. A question of a present case is
+    not added. `template`
     is whether a whole tokenizer adds the special tokens of its template. `progress` is called with
     the number of cases that are done. Raises `GoldensError` if a text has no ids.
     """
@@ -254,27 +257,28 @@ def goldens_for(
     treated = "ordinary" if usual == "encode" else "recognise"
     has = {(op_of(case), _digest(case.input)) for case in present}
 
-    def question(op: str, place: str, text: str) -> dict[str, Any]:
-        framed = {"add_special_tokens": template} if op == "tokenize" else {}
-        if "ids" not in OPERATIONS[op].question.__struct_fields__:
-            return {"text": text, **FILLED[op], **framed}
-        try:
-            ids = encode(text, add_special_tokens=template, special=treated)
-        except BpeError as error:
-            raise GoldensError(f"{op} needs the ids of {place}, but {error}") from None
-        return {"ids": ids, **FILLED[op]}
+    def questions(op: str, place: str, text: str) -> list[tuple[str, dict[str, Any]]]:
+        given: dict[str, Any] = {"text": text}
+        if op == "tokenize":
+            given["add_special_tokens"] = template
+        if "ids" in OPERATIONS[op].question.__struct_fields__:
+            try:
+                given = {"ids": encode(text, add_special_tokens=template, special=treated)}
+            except BpeError as error:
+                raise GoldensError(f"{op} needs the ids of {place}, but {error}") from None
+        return [(place, {**given, **each}) for each in FILLED[op]]
 
     cases: list[Case] = []
     for op in dict.fromkeys(usual if op == "encode" else op for op in ops or [usual]):
         asked: dict[str, tuple[str, dict[str, Any]]] = {}
-        for place, text in texts:
-            request = question(op, place, text)
+        for where, request in (each for named in texts for each in questions(op, *named)):
             digest = _digest(msgspec.convert(request, type=OPERATIONS[op].question))
             if (op, digest) not in has:
-                asked.setdefault(digest, (place, request))
+                asked.setdefault(digest, (where, request))
         requests = [request for _, request in asked.values()]
         answers = right_answers(op, profile, subject, name, requests)
         for (digest, (place, request)), answer in zip(asked.items(), answers, strict=True):
+            is_engine = request.get("mode") == "engine"
             case = golden(
                 op,
                 subject,
@@ -284,7 +288,7 @@ def goldens_for(
                 profile=profile,
                 why=_unicode(f"{place}{_ENCODED}{name}."),
                 flags=[],
-                spec=ABOUT[op].spec,
+                spec="docs/streaming.md#engines" if is_engine else ABOUT[op].spec,
             )
             cases.append(case)
             if progress is not None:

@@ -35,6 +35,9 @@ from tokenref.verdicts import Judgement, MustRefuse, Status, judged
 FAILURES: Final = frozenset({"fail", "wrong_error", "crash", "timeout", "xpass"})
 """The statuses that make a run end with exit code 1."""
 
+SAME_IDS: Final = " (same ids)"
+"""What a detail says behind a place in another field of an encoding, as ids are compared first."""
+
 _STAGES: Final = ("pieces", "merges")  # in the order in which they happen
 
 
@@ -126,8 +129,9 @@ def _difference(
         if got_runs == right_runs:
             return None
         return "runs of tokens, " + _first_difference(right_runs, got_runs)
+    behind = SAME_IDS if "ids" in expected else ""
     differences = (
-        _field_difference(key, value, got, subject, strings)
+        _field_difference(key, value, got, subject, strings, behind)
         for key, value in expected.items()
         if key != "stages"
     )
@@ -152,9 +156,9 @@ def runs_of(out: Mapping[str, Any]) -> list[list[int]]:
 
 
 def _field_difference(
-    key: str, value: Any, got: Mapping[str, Any], subject: Subject, strings: Strings
+    key: str, value: Any, got: Mapping[str, Any], subject: Subject, strings: Strings, behind: str
 ) -> str | None:
-    """Return where one field of two answers first differs, or None."""
+    """Return where one field of two answers first differs, or None. `behind` follows the place."""
     if key not in got and got.keys() == {"ids"}:
         how = 'only ids are compared with --ids-only, or with "ids_only": true in hello\'s impl'
         return f"the ids are right, but there are no {key}: {how}"
@@ -165,9 +169,10 @@ def _field_difference(
         return None
     if key == "ids" and not isinstance(subject, Samplers):
         return _token_difference(value, got_value, subject, strings)
+    detail = f"{key}: expected {value!r:.120}, got {got_value!r:.120}"
     if isinstance(value, list) and isinstance(got_value, list):
-        return f"{key}, " + _first_difference(value, got_value)
-    return f"{key}: expected {value!r:.120}, got {got_value!r:.120}"
+        detail = f"{key}, {_first_difference(value, got_value)}"
+    return detail.replace(": ", f"{behind}: ", 1)
 
 
 def _token_difference(

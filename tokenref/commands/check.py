@@ -61,7 +61,7 @@ ALONE = 3
     metavar="PATH",
     multiple=True,
     help="Compare encodings of this text file instead of running the records; repeatable. A folder "
-    "is all files in it, and a pattern such as '*.md', in quotes, all files that match.",
+    "is all files in it but hidden ones, and a pattern such as '*.md', in quotes, all that match.",
 )
 @click.option(
     "--upgrade",

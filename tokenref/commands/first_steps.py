@@ -200,7 +200,7 @@ def fill(
     TEXT and each --file are one text, with its line ends; --texts has a text in each line. A text
     that has a record already is omitted. If one file is not UTF-8, nothing is written.
     """
-    from tokenref.goldens import check_without, goldens_for, without_added
+    from tokenref.goldens import FILLED, check_without, goldens_for, without_added
 
     treated = _treated(special, added_as_text=added_as_text)
     with naming_options("pattern"):
@@ -244,7 +244,7 @@ def fill(
         without = "special" if treated == "ordinary" else "added"
         asked = [(f"{place}, with {without} tokens as text", text) for place, text in asked]
         name = str((beside or has or out).name)
-    wanted = len(asked) * max(1, len({*ops}))
+    wanted = len(asked) * sum(len(FILLED[op]) for op in {*ops} or {"encode"})
     with progress_bar() as bar:
         show = shown_in(bar, bar.add_task(escape(visible(name)), total=wanted))
         data, count = goldens_for(
@@ -255,12 +255,15 @@ def fill(
             special=bool(special),
             progress=show,
         )
-    _write(data, out, beside, _content(subject, name, out) if beside else b"")
+    copied = _content(subject, name, out) if beside else b""
+    _write(data, out, beside, copied)
     again, more = wanted - count, f" added to {len(present):,}" * bool(present)
     cases = f"{count:,} case{'s' * (count != 1)}{more}, {again:,} duplicate{'s' * (again != 1)}"
     click.echo(f"{visible(str(out))}: {cases} omitted")
     if beside or has:
-        click.echo(f"{visible(str(beside or has))}: the {kind}")
+        is_large = len(copied) >= 1_000_000 and (of_bytes or not treated)  # which needs its copy
+        large = f", {len(copied) / 1e6:.0f} MB (--no-copy writes none)" * is_large
+        click.echo(f"{visible(str(beside or has))}: the {kind}{large}")
 
 
 def _check_ops(

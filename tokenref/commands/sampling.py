@@ -367,9 +367,7 @@ def _as_typed(records: Sequence[Profile], asked: Asked) -> Iterator[dict[str, An
         yield dict(given)
     except ParameterError as error:
         engine, _, name = error.name.rpartition(": ")
-        others = [each.name for each in records if each.name != engine and name in each.by_name]
-        hints = [f" (--set {each}:{name}=... sets it for {each} alone)" for each in others]
-        rule = error.requirement + "".join(hints if engine else [])
+        rule = error.requirement + _hints(records, engine, name, error.value)
         typed = _typed(f"{error.name} ", asked).rstrip()
         raise ParameterError(typed, error.value, rule) from None
     except (HistoryError, RowError) as error:
@@ -380,6 +378,17 @@ def _as_typed(records: Sequence[Profile], asked: Asked) -> Iterator[dict[str, An
             why = sentence.partition(": give ")[0].replace("uniforms has", "--uniform has")
             sentence = f"{why}: {_numbers_to_type(records, given)}"
         raise InputError(sentence) from None
+
+
+def _hints(records: Sequence[Profile], engine: str, name: str, value: object) -> str:
+    """Return what can be typed instead, if a value is refused by one of several engines."""
+    for each in records if name == "temperature" and value == 0 else ():
+        flag = re.fullmatch(r"(\w+) == False", each.greedy.condition)
+        if flag and engine in {"", each.name}:
+            return f" (--set {flag[1]}=false takes the largest logit)"
+    others = [each.name for each in records if each.name != engine and name in each.by_name]
+    hints = [f" (--set {each}:{name}=... sets it for {each} alone)" for each in others]
+    return "".join(hints if engine else [])
 
 
 def _typed(sentence: str, asked: Asked) -> str:

@@ -141,31 +141,38 @@ def audit_command(names_or_paths: Sequence[str], pattern: str | None, *, as_json
 @click.argument("new")
 @PATTERN
 @options_as("sources", named_sources, lines=LINES_OF_TEXT, path=FILE_OF_TEXT)
+@JSON
 def compare_command(
-    old: str, new: str, pattern: str | None, sources: Sequence[tuple[Source, str]]
+    old: str, new: str, pattern: str | None, sources: Sequence[tuple[Source, str]], *, as_json: bool
 ) -> None:
     """Show what differs between two vocabularies or tokenizers, such as versions of a file.
 
     These are tokens, ids, merges, added tokens and other settings. --file and --texts add texts:
     how many have other ids, and both encodings of the first, from the first token that differs.
-    Special tokens of texts are recognised. The exit code is 1 if anything differs.
+    Special tokens of texts are recognised. --json has all encodings that differ. The exit code is 1
+    if anything differs.
     """
     with no_collection():
         both = loaded(old, pattern=pattern), loaded(new, pattern=pattern)
     say_notes(dict.fromkeys(note for each in both for note in each.notes))
     found = differences(*both)
-    rows = found or [("same", "tokens, ids, merges, added tokens, other settings")]
     texts = texts_of(sources)
     encoded = [(place, [_encoded(each, text) for each in both]) for place, text in texts]
     others = [(place, pair) for place, pair in encoded if pair[0] != pair[1]]
+    rows = [*(found or [("same", "tokens, ids, merges, added tokens, other settings")])]
     if texts:
-        rows = [*rows, ("texts", f"{len(others):,} of {len(texts):,} have other ids")]
+        rows.append(("texts", f"{len(others):,} of {len(texts):,} have other ids"))
     for place, first in others[:1]:
         at = [*map(eq, *first), False].index(False)
         rows.append(("first", f"{place}, from token {at + 1} on"))
         for label, one, ids in zip(("old", "new"), both, first, strict=True):
             rows.append((label, ids if isinstance(ids, str) else _tokens(one, ids[at:])))
-    _print_rows(output_console(), rows)
+    if as_json:
+        listed = [{"text": place, "old": one, "new": other} for place, (one, other) in others]
+        about = {"differences": dict(found), "texts": len(texts), "other_ids": listed}
+        write_lines(json.dumps(about))
+    else:
+        _print_rows(output_console(), rows)
     click.get_current_context().exit(int(bool(found or others)))
 
 

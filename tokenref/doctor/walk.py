@@ -109,12 +109,13 @@ def trials(catalogue: Catalogue, op: str, profiles: Sequence[str]) -> Iterator[T
         refused = [case for case in cases if isinstance(case.verdict, MustRefuse)]
         if answered:
             found.append(Trial(op, profile, vocab, _spread(answered), refused[:1]))
-    # Of these, those with all kinds of records come first, then short ones.
+    # Of these, those with all kinds of records come first, then ordinary text, then short records.
     found.sort(
         key=lambda trial: (
             not is_shipped(catalogue, trial.vocab),
             len(trial.answered) < SMOKE_CASES,
             not trial.refused,
+            not any("Prose" in case.flags for case in trial.answered),
             sum(map(_length, trial.answered)),
         )
     )
@@ -190,6 +191,7 @@ class _Visit:
     def walk(self) -> Iterator[Finding]:
         try:
             with self._conversation() as (conversation, hello):
+                self._ids_only |= hello.impl.ids_only
                 yield Finding("ok", "start", f"{shlex.join(self._arguments)} was started")
                 yield from about_hello(hello, profiles_of(self._catalogue.cases))
                 yield conversation.bye()
@@ -277,9 +279,22 @@ class _Visit:
         message: dict[str, Any] = {"op": trial.op, "profile": trial.profile}
         if trial.vocab is not None:
             message["tokenizer" if trial.op in PIPELINE_OPS else "vocab"] = trial.vocab
-        right = None if cases[0].id.startswith(CANARY) else _right(cases[0])
+        right = None if cases[0].id.startswith(CANARY) else self._right(cases[0])
         questions = [msgspec.to_builtins(case.input) for case in cases]
         return conversation.run(message, questions, right)
+
+    def _right(self, case: Case) -> dict[str, Any]:
+        """Return the judged parts of the right answer to a record, or one of the right form.
+
+        Stages are no such parts. Counts of own draws have no other right answer.
+        """
+        if isinstance(case.verdict, MustRefuse):
+            return {"err": {"code": case.verdict.codes[0], "msg": "..."}}
+        if case.out is None:
+            return {"ok": json.loads(form_of(op_of(case), 0))}
+        out = msgspec.to_builtins(case.out)
+        parts = UNDECLARED.for_op(op_of(case), ids_only=self._ids_only).fields or out.keys()
+        return {"ok": {name: out[name] for name in parts if name != "stages"}}
 
     def _about_trial(
         self, conversation: Conversation, trial: Trial, hello: HelloAnswer
@@ -288,7 +303,7 @@ class _Visit:
         assert not isinstance(subject, str)  # noqa: S101 - the program has just loaded it
         where = f"{self._catalogue.name(trial.vocab)}, profile {trial.profile}"
         said = self._ask(conversation, trial, trial.answered)
-        parts = UNDECLARED.for_op(trial.op, ids_only=self._ids_only or hello.impl.ids_only)
+        parts = UNDECLARED.for_op(trial.op, ids_only=self._ids_only)
         passed = 0
         for case, one in zip(trial.answered, said, strict=True):
             answer, judgement = one.answer, judge(case, one.answer, subject, parts)
@@ -296,7 +311,8 @@ class _Visit:
             fact = next(iter(self._seen[-1].facts), "")
             passed += judgement.status == "pass"
             if judgement.status not in {"pass", "skip"}:
-                yield _about_answer(case, one, f"{judgement.status}: {judgement.detail}", fact)
+                text = f"{judgement.status}: {judgement.detail}"
+                yield _about_answer(case, one, text, fact, self._right(case))
             if judgement.status == "skip":
                 yield Finding("note", trial.op, f"{case.id} was skipped: {judgement.detail}")
             if judgement.status == "pass" and isinstance(answer, Ok):
@@ -338,7 +354,7 @@ class _Visit:
             trial.op,
             f"{case.id} must be refused: {judgement.status}: {judgement.detail}",
             said.shown,
-            _result(said, _right(case)),
+            _result(said, self._right(case)),
             suggestion,
             _question(case),
         )
@@ -391,7 +407,9 @@ class _Visit:
             yield Finding("ok" if rejected == tried else "note", "canary", checked)
 
 
-def _about_answer(case: Case, said: Said, text: str, fact: str) -> Finding:
+def _about_answer(
+    case: Case, said: Said, text: str, fact: str, right: Mapping[str, Any]
+) -> Finding:
     is_right_form = isinstance(said.answer, Ok) and not isinstance(said.answer, Malformed)
     suggestion = hint_on_answer(said.result.get("ok")) or fact * (fact not in VAGUE)
     if isinstance(said.answer, Crashed) and "a code must be" in said.answer.message:
@@ -401,7 +419,7 @@ def _about_answer(case: Case, said: Said, text: str, fact: str) -> Finding:
         op_of(case),
         f"{case.id}: {text}",
         said.shown,
-        "" if case.out is None and is_right_form else _result(said, _right(case)),
+        "" if case.out is None and is_right_form else _result(said, right),
         suggestion or case.why,
         _question(case),
     )
@@ -414,19 +432,6 @@ def _question(case: Case) -> str:
 def _result(said: Said, content: Mapping[str, Any]) -> str:
     """Return a correct result for the same key."""
     return shown(msgspec.json.encode({"k": said.result.get("k", "01"), **content}))
-
-
-def _right(case: Case) -> dict[str, Any]:
-    """Return the right answer to a record, without its stages, or one of the right form.
-
-    Counts of own draws have no other right answer.
-    """
-    if isinstance(case.verdict, MustRefuse):
-        return {"err": {"code": case.verdict.codes[0], "msg": "..."}}
-    if case.out is None:
-        return {"ok": json.loads(form_of(op_of(case), 0))}
-    out = msgspec.to_builtins(case.out)
-    return {"ok": {name: value for name, value in out.items() if name != "stages"}}
 
 
 def profiles_of(cases: Iterable[Case]) -> dict[str, set[str]]:

@@ -57,7 +57,7 @@ def _filter(op: str, numbers: Numbers) -> FilterFunction:
     rule = getattr(sampling_ref, op)
 
     def keep(row: Any, **values: Any) -> frozenset[int]:
-        return frozenset(_kept(rule(row, numbers=numbers, **values)))
+        return frozenset(rule(row, numbers=numbers, **values).kept)
 
     return keep
 
@@ -259,7 +259,7 @@ class SamplerSession:
         if op in FILTER_OPS or op in ROW_OPS:
             candidates = evaluated.one_step(op)
             if op in FILTER_OPS:
-                return Ok({"keep": _kept(candidates)})
+                return Ok({"keep": sorted(candidates.kept)})
             return Ok(self._logits(op, candidates, request["logits"]))
         return Unsupported(f"the profile {self.profile} has steps and chains, but no {op}")
 
@@ -383,10 +383,5 @@ def with_functions(parameters: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _chain(left: Candidates, applied: Sequence[Applied]) -> Mapping[str, Any]:
-    stages = [{"step": each.step, "keep": _kept(each.after)} for each in applied]
-    return {"keep": _kept(left), "stages": stages}
-
-
-def _kept(candidates: Candidates) -> list[int]:
-    pairs = zip(candidates.tokens, candidates.logits, strict=True)
-    return sorted(token for token, logit in pairs if logit != -inf)
+    stages = [{"step": each.step, "keep": sorted(each.kept)} for each in applied]
+    return {"keep": sorted(left.kept), "stages": stages}

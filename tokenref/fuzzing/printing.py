@@ -1,6 +1,7 @@
 """A campaign on a terminal: its progress, what it found, and what it asked."""
 
 import shlex
+import unicodedata
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from itertools import pairwise
@@ -10,6 +11,7 @@ from typing import Any, Final
 from rich.console import Console
 from rich.text import Text
 
+from bpe_ref.patterns.unicode_tables import category
 from sampling_ref import PROFILES
 from tokenref.answers import Ok
 from tokenref.engines.reference_samplers import SamplerSession
@@ -67,6 +69,9 @@ def print_finding(console: Console, finding: Finding, plan: Plan) -> None:
     elif finding.unfinished:
         smaller = "it may become smaller; with --state, the same command continues shrinking"
         lines.append(("but", smaller))
+    if recent := _recent(f"{record['in'].get('text', '')}{record['in'].get('pair', '')}"):
+        says = "other versions of Unicode may give it another class; patterns here follow 16.0"
+        lines.append(("note", f"U+{ord(recent):04X}: {says}"))
     fitting = fitting_rules(op, profile, record["in"], finding.got.get("ok"))
     if fitting:
         lines.append(("matches", f"the rule {', or '.join(fitting)}"))
@@ -82,6 +87,21 @@ def print_finding(console: Console, finding: Finding, plan: Plan) -> None:
     name = visible(str(record["id"]))
     console.print(Text(f"\n{name}", style="bold"), Text(visible(finding.status), style="red"))
     print_labelled(console, lines, indent=2, width=10)
+
+
+def _recent(text: str) -> str:
+    """Return the first character that no version of Unicode has yet, or not each, or nothing.
+
+    >>> _recent("a\U0003316b"), _recent("a\uffff")  # the second is none in any version
+    ('\U0003316b', '')
+    """
+
+    def is_recent(code_point: int) -> bool:
+        is_none = code_point & 0xFFFE == 0xFFFE or 0xFDD0 <= code_point <= 0xFDEF
+        versions = {category(code_point), unicodedata.category(chr(code_point))}
+        return not is_none and (len(versions) > 1 or versions == {"Cn"})
+
+    return next((each for each in text if is_recent(ord(each))), "")
 
 
 def fitting_rules(

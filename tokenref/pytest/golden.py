@@ -29,7 +29,7 @@ from tokenref.protocol.engine import incidents_of
 from tokenref.protocol.opening import GreetingError, open_program
 from tokenref.questions.sampling import unpack_parameters
 from tokenref.readable import readable_json
-from tokenref.record import OPS, Case, RecordError, op_of
+from tokenref.record import OPERATIONS, OPS, Case, RecordError, op_of
 from tokenref.runner import Sessions
 from tokenref.verdicts import ErrorCode, MustRefuse, Rows, Verdict
 
@@ -168,8 +168,9 @@ class Golden:
         right = msgspec.to_builtins(self.record.out) or _like(self.record.verdict, request)
         declared = UNDECLARED.for_op(self.op, ids_only=answer.keys() == {"ids"})
         try:
+            _check_names(answer, self.op, only_given=only_given)
             if only_given:
-                declared = Declared(fields=_parts_of(right, answer, self.op))
+                declared = Declared(fields=[*answer])
             self._judge(Ok(_packed(plain(answer), right, request)), declared)
         except AnswerError as error:
             raise AssertionError(f"{self.id}: {error}") from None
@@ -188,15 +189,15 @@ class Golden:
             raise AssertionError(f"{self.id}: {detail}. Why the case exists: {self.why}")
 
 
-def _parts_of(right: Mapping[str, Any], given: Mapping[str, Any], op: str) -> Sequence[str]:
-    """Return the names of the parts that are judged with `only_given`."""
-    if op != "tokenize" or not given:
+def _check_names(given: Mapping[str, Any], op: str, *, only_given: bool) -> None:
+    """Raise `AnswerError` for a field that no answer has, or if not all fields can be judged."""
+    fields = OPERATIONS[op].answer.__struct_encode_fields__
+    for name in given.keys() - {*fields}:
+        raise AnswerError(f"unknown field {name!r}; the fields are {', '.join(fields)}")
+    if only_given and (op != "tokenize" or not given):
         raise AnswerError(
             f"only_given needs parts of an answer to tokenize, got {[*given]} for {op}"
         )
-    for name in given.keys() - right.keys():
-        raise AnswerError(f"an answer to {op} has no part {name!r}, only {', '.join(right)}")
-    return [*given]
 
 
 def kept_tokens(result: Any, row: Sequence[float], *, logits: bool) -> list[int]:

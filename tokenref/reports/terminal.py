@@ -19,7 +19,7 @@ from tokenref.corpus import Comparison, CorpusResult, CorpusStatus, Tokens
 from tokenref.diagnosis.diagnose import UNSPECIFIC, is_of_few
 from tokenref.diagnosis.facts import VAGUE
 from tokenref.diagnosis.questions import PROPERTIES
-from tokenref.judge import FAILURES
+from tokenref.judge import FAILURES, SAME_IDS
 from tokenref.operations import ABOUT
 from tokenref.questions.sampling import BatchInput
 from tokenref.readable import readable_json
@@ -68,11 +68,10 @@ class Summary:
     counts: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
     """For each operation, the number of cases by status."""
 
-    not_run: Counter[str] = field(default_factory=Counter)
-    """Why cases were not run, with counts."""
-
-    skipped: Counter[str] = field(default_factory=Counter)
-    """Why the engine skipped cases, with counts."""
+    reasons: dict[tuple[str, str], Counter[str]] = field(
+        default_factory=lambda: defaultdict(Counter)
+    )
+    """Why cases have no answer, with counts, for each status and operation."""
 
     places: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
     """The number of cases by status, for each operation and for the batches of each."""
@@ -88,10 +87,8 @@ class Summary:
         self.counts[line.op][line.status] += 1
         case = self.records.get(line.id)
         self.places[line.op if case is None else place_of(case)][line.status] += 1
-        if line.status == "not_run":
-            self.not_run[line.detail] += 1
-        if line.status == "skip":
-            self.skipped[line.detail] += 1
+        if line.status in UNJUDGED:
+            self.reasons[line.status, line.op][line.detail] += 1
         if line.status in FAILURES:
             self.by_cause[line.cause] += 1
             alike = self._failures[line.cause]
@@ -100,13 +97,22 @@ class Summary:
                 alike[:] = self.failures(line.cause)
 
     def failures(self, cause: str = "") -> list[CaseLine]:
-        """Return the failures with a likely cause that have the smallest questions."""
+        """Return the failures with a likely cause that have the smallest questions.
 
-        def order(line: CaseLine) -> tuple[bool, tuple[int, int], str]:
-            record = self.records.get(line.id)
-            return (line.id.startswith(CANARY), size(record) if record else (0, 0), line.id)
+        With --upgrade, those with other ids are first: other fields matter less.
+        """
+        is_upgrade = "--upgrade" in self.options
+
+        def order(line: CaseLine) -> tuple[bool, bool, tuple[int, int], str]:
+            record, is_canary = self.records.get(line.id), line.id.startswith(CANARY)
+            is_other = is_upgrade and SAME_IDS in line.detail
+            return (is_canary, is_other, size(record) if record else (0, 0), line.id)
 
         return nsmallest(SHOWN_FAILURES, self._failures[cause], key=order)
+
+    def why(self, status: str) -> Counter[str]:
+        """Return why cases of all operations have this status, with counts."""
+        return sum((of for (each, _), of in self.reasons.items() if each == status), Counter())
 
     def count(self, *statuses: str) -> int:
         """Return the number of cases with one of these statuses."""
@@ -229,7 +235,7 @@ def _print_not_run(console: Console, summaries: Sequence[Summary]) -> None:
     """Print why cases were not run. A reason that applies to all engines is printed once."""
     engines: dict[tuple[str, int], list[str]] = {}
     for summary in summaries:
-        for reason, count in summary.not_run.items():
+        for reason, count in summary.why("not_run").items():
             engines.setdefault((reason, count), []).append(summary.entry.name)
     for (reason, count), names in engines.items():
         whose = "" if len(names) == len(summaries) else f"{', '.join(names)}: "
@@ -251,13 +257,19 @@ def print_reasons(console: Console, title: str, reasons: Counter[str], rest: str
 
 
 def _print_skipped(console: Console, summary: Summary) -> None:
-    """Print for which reasons an engine skipped cases."""
-    if summary.skipped:
-        title = f"{summary.entry.name} skipped"
-        print_reasons(console, title, summary.skipped, "other reasons, see --json FILE")
-    places = [name for name, of in summary.places.items() if of["skip"] and not judged(of)]
+    """Print why an engine skipped cases, or has no answer to an operation that was selected."""
+    name = summary.entry.name
+    if skipped := summary.why("skip"):
+        print_reasons(console, f"{name} skipped", skipped, "other reasons, see --json FILE")
+    places = [each for each, of in summary.places.items() if of["skip"] and not judged(of)]
     if places:
         print_line(console, f"  no answer was judged of {', '.join(places)}", "yellow")
+    is_selected = summary.is_of_ops or "--records" in summary.options
+    answered = {op for op, of_op in summary.counts.items() if judged(of_op)}
+    for (status, op), reasons in summary.reasons.items():
+        if status == "unsupported" and is_selected and answered and op not in answered:
+            why = "; ".join(reason for reason, _ in reasons.most_common(3))
+            print_line(console, f"{name}: {op} is unsupported: {why}", "dim", above="\n")
 
 
 def _add_engine(table: Table, summary: Summary, columns: Mapping[Status, Look]) -> None:

@@ -97,7 +97,7 @@ def answers(row: Sequence[float], op: str, values: Values, *, kind: Kind = "logi
     """
     rule, exactly = getattr(sampling_ref, op), EXACT if kind == "logits" else WEIGHTS
     given = {name: value for name, value in values.items() if name != "base"}
-    exact = kept_of(rule(list(row), **given, numbers=exactly))
+    exact = frozenset(rule(list(row), **given, numbers=exactly).kept)
     reaches = values.get("boundary", "reach") == "reach"
     if reaches and max(values.get("p", 0), values.get("mass", 0)) >= 1:
         return Answers(exact, {}, frozenset({exact}))  # programs leave the step out
@@ -108,18 +108,12 @@ def answers(row: Sequence[float], op: str, values: Values, *, kind: Kind = "logi
         possible = rounded.candidates
         impossible = exact.difference(possible.tokens)  # they stay if XTC does nothing
         found = [
-            impossible | kept_of(rule(possible, **given, numbers=Rounded(rounded.moved(move))))
+            impossible.union(rule(possible, **given, numbers=Rounded(rounded.moved(move))).kept)
             for move in _moves(op, kind)
         ]
         by_name[rounded.arithmetic.name] = found[0]
         moved.update(found)
     return Answers(exact, by_name, frozenset(moved))
-
-
-def kept_of(candidates: Candidates) -> Kept:
-    """Return the tokens of the candidates that a step leaves possible."""
-    pairs = zip(candidates.tokens, candidates.logits, strict=True)
-    return frozenset(token for token, logit in pairs if logit != -inf)
 
 
 def _moves(op: str, kind: Kind) -> list[Move]:

@@ -47,7 +47,7 @@ from tokenref.engines.reference_samplers import SamplerSession, evaluation_of, w
 from tokenref.floats import floats, nearest, pack, spacing, type_of, units_apart, unpack
 from tokenref.questions.sampling import unpack_parameters
 from tokenref.record import ADAPTIVE_OPS, FILTER_OPS, ROW_OPS
-from tokenref.rounding.margins import ROUNDED, UndecidedError, filter_verdict, is_decided, kept_of
+from tokenref.rounding.margins import ROUNDED, UndecidedError, filter_verdict, is_decided
 from tokenref.rounding.rows import NEAR, report_verdict, row_verdict, softmax_verdict
 from tokenref.rules import RACE_PROFILES, all_choices, choices_of
 from tokenref.verdicts import Close, Exact, Verdict
@@ -210,9 +210,9 @@ def asked(profile: str, request: Mapping[str, Any], **other: Any) -> Asked:
     """Return an engine's answer to a question; `other` is what `evaluation_of` takes instead."""
     evaluated = evaluation_of(profile, request, **other)
     run = evaluated.run()
-    stages = tuple((applied.step, tuple(sorted(kept_of(applied.after)))) for applied in run.applied)
+    stages = tuple((applied.step, tuple(sorted(applied.kept))) for applied in run.applied)
     token = evaluated.draw(run) if "uniforms" in request and _draws(evaluated) else None
-    return Asked(tuple(sorted(kept_of(run.candidates))), stages, token)
+    return Asked(tuple(sorted(run.candidates.kept)), stages, token)
 
 
 def _draws(evaluated: Evaluation) -> bool:
