@@ -1708,9 +1708,107 @@ def drawn_from_all(session: SamplerSession, op: str, request: Mapping[str, Any])
     return Ok({**right.out, "token": next(t for t, s in enumerate(sums) if s > number * sums[-1])})
 
 
+def by_magnitude(session: SamplerSession, op: str, request: Mapping[str, Any]) -> Answer:
+    """Sort by the lower bits, in which negative numbers rise with their magnitude."""
+    if not isinstance(right := session.answer(op, request), Ok) or "logits" not in request:
+        return right
+    row = unpack(request["logits"])
+    if op == "steps":
+        for step in request["steps"]:
+            one = {**request, "logits": pack(row, "f64"), "params": step["params"]}
+            found = out_of(by_magnitude(session, step["step"], one))
+            row = unpack(found["logits"]) if "logits" in found else row
+            kept = {*found.get("keep", range(len(row)))}
+            row = [number if at in kept else -inf for at, number in enumerate(row)]
+        keep = {"keep": [at for at, number in enumerate(row) if number != -inf]}
+        if "draw" not in request:
+            return Ok(keep)
+        drawn = {"logits": pack(row, "f64"), "uniforms": request["draw"], "params": {}}
+        return Ok({**keep, **out_of(session.answer("draw", drawn))})
+    if op == "top_p":
+        return Ok({"keep": sorted(top_p_by_magnitude(row, request["params"]))})
+    if op not in {"top_k", "greedy"}:
+        return right
+    turned = [number if number == -inf else abs(number) for number in row]
+    return session.answer(op, {**request, "logits": pack(turned, "f64")})
+
+
+def top_p_by_magnitude(row: Sequence[float], params: Mapping[str, Any]) -> set[int]:
+    order, (p,) = [at for at, number in enumerate(row) if number != -inf], unpack(params["p"])
+    order.sort(key=lambda token: -abs(row[token]))
+    sums = [*accumulate(exp(row[token] - max(row)) for token in order)]
+    count = next((at for at, each in enumerate(sums, 1) if p < 1 and each >= p * sums[-1]), None)
+    return {*order[:count], *order[: params.get("least", 1)]}
+
+
+def drawn_by_halves(size: int, *, begins_again: bool) -> Callable[..., Answer]:
+    """Return an engine's handler whose sums begin again in each block, or lose its last token."""
+
+    def handle(session: SamplerSession, op: str, request: Mapping[str, Any]) -> Answer:
+        right = session.answer(op, request)
+        is_one = op == "draw" and isinstance(right, Ok) and "token" in right.out
+        if not is_one or request.keys() & {"count", "order"}:
+            return right
+        row, (u,) = unpack(request.get("logits") or request["probs"]), unpack(request["uniforms"])
+        weights = [exp(x - max(row)) for x in row] if "logits" in request else row
+        if not begins_again:
+            weights = [0.0 if at % size == size - 1 else x for at, x in enumerate(weights)]
+        sums = [*accumulate(weights)]
+        if begins_again:
+            blocks = (accumulate(weights[at : at + size]) for at in range(0, len(row), size))
+            sums = [each for block in blocks for each in block]
+        token = bisect_right(sums, u * sums[-1], 0, len(sums) - 1)
+        return Ok({"token": min(token, max(at for at, x in enumerate(weights) if x))})
+
+    return handle
+
+
+def with_places(places: Callable[[int, int], bool], ops: set[str]) -> Callable[..., Answer]:
+    """Return an engine's handler that reads some places of a row only."""
+
+    def handle(session: SamplerSession, op: str, request: Mapping[str, Any]) -> Answer:
+        if op not in ops or "logits" not in request:
+            return session.answer(op, request)
+        row = unpack(request["logits"])
+        row = [x if places(at, len(row)) else -inf for at, x in enumerate(row)]
+        read = {**request, "logits": pack(row, type_of(request["logits"]))}
+        return session.answer(op, read)
+
+    return handle
+
+
 @pytest.mark.parametrize(
     ("op", "wrong", "name"),
     [
+        *(
+            (op, wrong, "negative numbers in the wrong order, as their bits")
+            for op, wrong in (
+                ("top_k", by_magnitude),
+                ("greedy", by_magnitude),
+                ("steps", by_magnitude),
+                ("top_p", by_magnitude),
+            )
+        ),
+        (
+            "draw",
+            drawn_by_halves(1024, begins_again=True),
+            "a sum that begins again in each block of 1,024 tokens",
+        ),
+        (
+            "draw",
+            drawn_by_halves(1024, begins_again=False),
+            "the last token of each block of 1,024 left out",
+        ),
+        (
+            "greedy",
+            with_places(lambda at, _: at % 256 < 256 - 32, {"greedy"}),
+            "the last 32 tokens of each block of 256 left out",
+        ),
+        (
+            "softmax",
+            with_places(lambda at, count: at < (count // 4 * 4 or count), {"softmax"}),
+            "the last block of 4 tokens, if it is incomplete, left out",
+        ),
         ("top_k", with_parameter("k", lambda k: k % 256 or 1), "k modulo 256, and at least 1"),
         (
             "temperature",
@@ -1769,7 +1867,8 @@ def test_a_mistake_of_kernels_is_named(
 ) -> None:
     cases = [c for c in catalogue.cases if (op_of(c), c.profile) == (op, "standard")]
     cases = [case for case in cases if size(case)[0] < 2500 and length(case) < 20_000]
-    found = run(SamplersWithHandler(handle=wrong), cases, catalogue).diagnoses
+    engine = SamplersWithHandler(handle=wrong, with_stages=op != "steps")
+    found = run(engine, cases, catalogue).diagnoses
     assert f"answers with {name}" in found[0].name.split(" or ")
 
 

@@ -17,7 +17,6 @@ from typing import Any, Final, TypeAlias
 from tokenref.diagnosis.asked import (
     BELOW_1,
     OF_SUMS,
-    SUMMING,
     VARIANT,
     Asked,
     Change,
@@ -49,20 +48,10 @@ def _share(summed: Summed, weights: Sequence[float]) -> float:
 
 
 def _by_sum(summed: Summed, asked: Asked) -> Row:
-    """Return a share or a random number that has the effect of another sum."""
-    row = asked.row
-    if asked.op == "top_p" and not asked.is_plain:
-        return {"params": _with_p(row["params"], _share(summed, asked.weights))}
-    if not is_fused(asked):
+    """Return a share that has the effect of another sum, if the question is not plain."""
+    if asked.op != "top_p" or asked.is_plain:
         return {}
-    steps = [
-        {**step, "params": _with_p(step["params"], _share(summed, asked.left[at]))}
-        if step["step"] == "top_p"
-        else step
-        for at, step in enumerate(row["steps"])
-    ]
-    draw = _smaller_draw(row, _share(summed, asked.left[-1])) if "draw" in row else {}
-    return {"steps": steps, **draw}
+    return {"params": _with_p(asked.row["params"], _share(summed, asked.weights))}
 
 
 def changes_sum(says: str, case: Case) -> bool:
@@ -80,12 +69,9 @@ def _early(place: int, asked: Asked) -> Row:
     """Return a random number for the sum before a step."""
     if not is_fused(asked) or "draw" not in asked.row:
         return {}
-    return _smaller_draw(asked.row, fsum(asked.left[place]) / fsum(asked.left[-1]))
-
-
-def _smaller_draw(row: Row, factor: float) -> Row:
-    (number,) = unpack(row["draw"])
-    return {"draw": pack([min(number * factor, BELOW_1)], "f64")}
+    (number,) = unpack(asked.row["draw"])
+    number *= fsum(asked.left[place]) / fsum(asked.left[-1])
+    return {"draw": pack([min(number, BELOW_1)], "f64")}
 
 
 def _with_p(params: Row, factor: float) -> Row:
@@ -164,7 +150,7 @@ _COUNTED: Final[Mapping[str, Callable[[Tokens], Tokens]]] = {
     "each token counted once": partial(_at_most, 1),
     **{f"each token counted once in {n} tokens": partial(_once_in, n) for n in (32, 64, 128, 256)},
     "counts of repeated tokens that are too small by 1": _one_less,
-    **{f"counts that end at {most}": partial(_at_most, most) for most in (127, 255)},
+    **{f"counts that end at {most}": partial(_at_most, most) for most in (15, 127, 255)},
     **{f"counts modulo {size}": partial(_modulo, size) for size in (16, 256)},
     "equal neighbours counted once": lambda tokens: [t for t, _ in groupby(tokens)],
 }
@@ -217,6 +203,7 @@ _PERTURBED: Final[Mapping[str, Sequence[tuple[str, Callable[..., Any], Sequence[
             lambda n, number, count: number and (number % n or count),
             _NARROW_ENDS,
         ),  # 0 leaves it out
+        ("{name} modulo {:,}" + VARIANT + "0", lambda n, number, _: number % n, _NARROW_ENDS),
         ("{name} modulo {:,}, and at least 1", lambda n, number, _: number % n or 1, _NARROW_ENDS),
         (
             "{name} of at most the number of tokens less {}",
@@ -456,20 +443,33 @@ def _taken_for_logits(asked: Asked) -> Row:
     return {"probs": pack([exp(min(p, 700.0)) for p in weights], "f64")} if weights else {}
 
 
+Places: TypeAlias = Callable[[int], Sequence[int]]
+"""Returns which numbers of a row are read, of which -1 is impossible, given how many it has."""
+
+
+def _without_end(size: int, count: int) -> list[int]:
+    return [at if at < (count // size * size or count) else -1 for at in range(count)]
+
+
+def _without_ends(size: int, lost: int, first: int, count: int) -> list[int]:
+    return [at if at < first or at % size < size - lost else -1 for at in range(count)]
+
+
+def _read(places: Places, asked: Asked) -> Row:
+    """Return a row of which other numbers are read."""
+    part = next((part for part in ("probs", "logits") if part in asked.row), "")
+    numbers = [*unpack(asked.row[part]), 0.0 if part == "probs" else -inf] if part else []
+    row = [numbers[at] for at in places(len(numbers) - 1)]
+    return {part: pack(row, type_of(asked.row[part]))} if row != numbers[:-1] else {}
+
+
 def _without_last(size: int, is_summed: bool, asked: Asked) -> Row:
     """Return a row whose last block is impossible if it is incomplete, or is only summed."""
-    part = next((part for part in ("probs", "logits") if part in asked.row), "")
-    numbers = unpack(asked.row[part]) if part and asked.op not in SUMMING else []
-    end = len(numbers) // size * size
-    if not 0 < end < len(numbers):
-        return {}
-    lost = [*numbers[:end], *[0.0 if part == "probs" else -inf] * (len(numbers) - end)]
-    row: Row = {part: pack(lost, type_of(asked.row[part]))}
-    if not is_summed or asked.op != "top_p":
+    row = _read(partial(_without_end, size), asked)
+    if not row or not is_summed or asked.op != "top_p":
         return row
-    factor = asked.sums[-1] / asked.sums[end] if asked.sums[end] else inf
-    p = unpack_parameters(asked.row["params"]).get("p", 1) * factor
-    return {**row, "params": {**asked.row["params"], "p": pack([min(p, 1.0)], "f64")}}
+    rest = asked.sums[len(asked.weights) // size * size]
+    return {**row, "params": _with_p(asked.row["params"], asked.sums[-1] / rest if rest else inf)}
 
 
 QUESTIONS: Final[Mapping[str, Change]] = {
@@ -478,8 +478,16 @@ QUESTIONS: Final[Mapping[str, Change]] = {
         f"the last block of {size:,} tokens, if it is incomplete, left out{VARIANT}{is_summed}": (
             partial(_without_last, size, is_summed)
         )
-        for size in (32, 64, 128, 256, 512, 1024)
+        for size in (4, 8, 16, 32, 64, 128, 256, 512, 1024)
         for is_summed in (False, True)
+    },
+    **{
+        f"the last {says} of each block of {size:,} left out{VARIANT}{first}": partial(
+            _read, partial(_without_ends, size, lost, first)
+        )
+        for size in (256, 512, 1024)
+        for says, lost in (("token", 1), ("32 tokens", 32))
+        for first in (0, size)  # where it begins
     },
     "a draw by the sum of the weights before the last step": partial(_early, -2),
     "a draw by the sum of the weights before all steps": partial(_early, 0),
@@ -589,7 +597,7 @@ def _other_steps(row: Row) -> Iterator[tuple[str, Sequence[Row]]]:
         "steps with all penalties and biases at the end",
         [s for s in steps if s not in late] + late,
     )
-    for least in range(2, min(len(steps), 3) + 1):  # some programs have two places
+    for least in range(2, min(len(steps), 4) + 1):  # some programs have two or three places
         yield f"steps without the last one{VARIANT}{least}", steps[:-1]
     for name in dict.fromkeys(step["step"] for step in steps):
         own = [step for step in steps if step["step"] == name]

@@ -13,7 +13,7 @@ from itertools import accumulate
 from math import exp, fsum, inf, isinf, log, log2
 from typing import Any, Final, TypeAlias
 
-from sampling_ref import Use, chain
+from sampling_ref import RowError, Use, chain
 from sampling_ref.random.philox import philox_block
 from sampling_ref.row import whole_numbers
 from sampling_ref.speculative.shares import read_exactly, token_at
@@ -26,11 +26,13 @@ from tokenref.diagnosis.asked import (
     Change,
     Row,
     is_fused,
+    possible,
 )
 from tokenref.diagnosis.misread_questions import allowed_of
 from tokenref.diagnosis.mistakes import Summed, weights_of
 from tokenref.floats import Type, from_digits, nearest, pack, to_digits, type_of, unpack
 from tokenref.questions.sampling import unpack_parameters
+from tokenref.record import FILTER_OPS
 from tokenref.rules import STANDARD
 
 # ---- sums
@@ -69,15 +71,47 @@ def _reached(asked: Asked, count: int) -> Row:
 # ---- fused steps
 
 
-def _stepwise(after: Callable[[Asked, int, Sequence[float]], Sequence[float]], asked: Asked) -> Row:
-    """Return what is left and drawn if each step makes something else of logits."""
+After: TypeAlias = Callable[[Asked, int, Sequence[float]], Sequence[float]]
+"""Returns what one of the steps of a question makes of logits."""
+
+
+def _stepwise(after: After, asked: Asked, change: Change = lambda _: {}) -> Row:
+    """Return what is left and drawn if each step makes something else of logits.
+
+    The answer of the draw alone is changed, too.
+    """
     if not is_fused(asked):
         return {}
     row: Sequence[float] = asked.numbers
     for at in range(len(asked.row["steps"])):
         row = after(asked, at, row)
-    keep = [token for token, number in enumerate(row) if number != -inf]
-    return {"keep": keep, **_drawn(asked, keep, weights_of(row))}
+    keep, weights = possible(row), weights_of(row)
+    drawn = {**_drawn(asked, keep, weights)}
+    if drawn:
+        alone = {"probs": pack(weights, "f64"), "uniforms": asked.row["draw"]}
+        drawn |= change(Asked("draw", asked.profile, [alone], 0, drawn, asked.ask))
+    return {"keep": keep, **drawn}
+
+
+def in_steps(change: Change, asked: Asked) -> Row:
+    """Return what is left and drawn if the answers of filters and of the draw are changed."""
+
+    def after(asked: Asked, at: int, row: Sequence[float]) -> Sequence[float]:
+        step = asked.row["steps"][at]
+        is_known = row is asked.made[at]
+        right = asked.made[at + 1] if is_known else asked.after(step, row)
+        if step["step"] not in FILTER_OPS:
+            return right
+        alone = asked.filters[at] if is_known else asked.of_filter(step, row, right)
+        kept = {*change(alone).get("keep", alone.out["keep"])}
+        if kept == {*alone.out["keep"]}:
+            return right
+        return [number if token in kept else -inf for token, number in enumerate(row)]
+
+    try:
+        return _stepwise(after, asked, change)
+    except RowError:  # a later mask bans all that is kept
+        return {}
 
 
 def _with_finite_masks(asked: Asked, at: int, row: Sequence[float]) -> Sequence[float]:
@@ -126,7 +160,7 @@ def _from_sorted(asked: Asked) -> Row:
 
 
 def _zero_for_zero(asked: Asked) -> Row:
-    number = asked.row.get("draw" if asked.op == "steps" else "uniforms")
+    number = asked.row.get("uniforms")
     is_zero = "token" in asked.out and number is not None and unpack(number) == [0.0]
     return {"token": 0} if is_zero else {}
 
@@ -258,6 +292,8 @@ def _walked(
         total = nearest(total + last, dtype) if is_rounded else total + last
         sums.append(total)
     enough = asked.share * (total if is_whole else asked.sums[-1])
+    if is_whole and asked.op == "draw":  # found by halvings, even if the sums do not rise
+        return _reached(asked, bisect_right(sums, enough, 0, len(sums) - 1) + 1)
     is_exact = asked.op == "top_p"
     places = (at for at, each in enumerate(sums) if each > enough or (is_exact and each == enough))
     return _reached(asked, next(places, len(order) - 1) + 1)
@@ -268,13 +304,50 @@ def _least_probable(asked: Asked) -> Row:
     if not asked.is_plain or asked.op != "top_p":
         return {}
     order = sorted(asked.falling, key=lambda token: (asked.weights[token], token))
-    sums = [*accumulate(asked.weights[token] for token in order)]
     least = unpack_parameters(asked.row["params"]).get("least", 1)
-    count = bisect_left(sums, asked.share * sums[-1]) + 1
-    return {"keep": sorted({*order[:count], *asked.falling[:least]})}
+    return {"keep": sorted({*_until(order, asked), *asked.falling[:least]})}
 
 
-def _typical(distance: Callable[[float, float], float], asked: Asked) -> Row:
+def _until(order: list[int], asked: Asked) -> list[int]:
+    """Return the first tokens of an order whose weights reach the share."""
+    sums = [*accumulate(asked.weights[token] for token in order)]
+    return order[: bisect_left(sums, asked.share * sums[-1]) + 1]
+
+
+Key: TypeAlias = Callable[[float], tuple[bool, float]]
+"""Returns by what a number is sorted, the best first."""
+
+_BY_BITS: Final[Sequence[Key]] = (
+    lambda number: (False, -abs(number)),
+    lambda number: (number >= 0, -abs(number)),  # as whole numbers
+    lambda number: (number < 0, -abs(number)),  # as whole numbers with a sign
+)
+"""How programs sort numbers that forget to turn the bits of negative ones."""
+
+
+def _sorted_by(key: Key, asked: Asked) -> Row:
+    """Return what is kept or chosen if logits, or distances from the entropy, are sorted by it."""
+    if asked.op == "typical":
+        return _typical(lambda surprise, entropy: key(-abs(surprise - entropy)), asked)
+    if "logits" not in asked.row or asked.profile != STANDARD:
+        return {}
+    order = sorted(possible(asked.numbers), key=lambda token: key(asked.numbers[token]))
+    params = unpack_parameters(asked.row.get("params", {}))
+    if asked.op == "greedy":
+        return {"token": order[0]}
+    least = order[: params.get("least", 1)]
+    if asked.op == "top_k" and params.keys() <= {"k", "least"}:
+        kept = order[: params["k"]]
+    elif asked.op == "min_p":
+        kept = [*asked.out["keep"]]
+    elif asked.op == "top_p" and asked.is_plain:
+        kept = _until(order, asked)
+    else:
+        return {}
+    return {"keep": sorted({*kept, *least})}
+
+
+def _typical(distance: Callable[[float, float], Any], asked: Asked) -> Row:
     """Return what typical filtering keeps by another distance of surprises from the entropy."""
     params = unpack_parameters(asked.row["params"]) if asked.op == "typical" else {}
     if params.keys() != {"mass"} or asked.profile != STANDARD or not 0 < params["mass"] < 1:
@@ -495,6 +568,12 @@ ANSWERS: Final[Mapping[str, Change]] = {
         for dtype in _NARROW
     },
     "the least probable tokens until their sum reaches p": _least_probable,
+    **{
+        f"negative numbers in the wrong order, as their bits{VARIANT}{way}": partial(
+            _sorted_by, key
+        )
+        for way, key in enumerate(_BY_BITS)
+    },
     **{says: partial(_typical, distance) for says, distance in _DISTANCES.items()},
     **{
         f"logit 0 for the tokens that the last block of {size:,} lacks": partial(
@@ -528,7 +607,8 @@ ANSWERS: Final[Mapping[str, Change]] = {
         )
     },
     **{
-        f"{says} {size:,} tokens": partial(_walked, size, carried, (), False)
+        f"{says} {size:,} tokens{VARIANT}{is_whole}": partial(_walked, size, carried, (), is_whole)
+        for is_whole in (False, True)
         for says, carried in _CARRIED.items()
         for size in (32, 64, 128, 256, 512, 1024)
     },
