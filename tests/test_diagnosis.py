@@ -629,13 +629,19 @@ def accepted_by_p(session: SamplerSession, op: str, request: Mapping[str, Any]) 
     return Ok({"accepted": len(request["tokens"]), "tokens": [*request["tokens"], drawn]})
 
 
-def counted_to_127(session: SamplerSession, op: str, request: Mapping[str, Any]) -> Answer:
-    if op != "frequency_penalty":
-        return session.answer(op, request)
-    start = request["prompt_length"]
-    before, after = request["history"][:start], request["history"][start:]
-    kept = [token for at, token in enumerate(after) if after[:at].count(token) < 127]
-    return session.answer(op, {**request, "history": [*before, *kept]})
+def counted_to(most: int) -> Callable[..., Answer]:
+    """Return an engine's handler whose counters end at a number."""
+
+    def handle(session: SamplerSession, op: str, request: Mapping[str, Any]) -> Answer:
+        if op != "frequency_penalty":
+            return session.answer(op, request)
+        start, window = request["prompt_length"], request["params"].get("window")
+        start = start if window is None else max(start, len(request["history"]) - window)
+        after = request["history"][start:]
+        kept = [token for at, token in enumerate(after) if after[:at].count(token) < most]
+        return session.answer(op, {**request, "history": kept, "prompt_length": 0})
+
+    return handle
 
 
 def drawn_by(change: Callable[[float], float]) -> Callable[..., Answer]:
@@ -857,7 +863,7 @@ def mask_of_other_bytes(session: SamplerSession, op: str, request: Mapping[str, 
             accepted_by_p,
             "answers with drafts that are accepted if u < p, not if u < p / q",
         ),
-        ("frequency_penalty", counted_to_127, "answers with counts that end at 127"),
+        ("frequency_penalty", counted_to(127), "answers with counts that end at 127"),
     ],
 )
 def test_a_misread_question_is_named(
@@ -1763,6 +1769,74 @@ def drawn_by_halves(size: int, *, begins_again: bool) -> Callable[..., Answer]:
     return handle
 
 
+def with_a_narrow_window(session: SamplerSession, op: str, request: Mapping[str, Any]) -> Answer:
+    """Read 8 bits of the window, which is a large number if there is none."""
+    if op != "frequency_penalty" or not isinstance(right := session.answer(op, request), Ok):
+        return session.answer(op, request)
+    window = request["params"].get("window")
+    if window is None and "window" in request["params"]:
+        return right
+    window = 2**63 - 1 if window is None else window
+    return session.answer(op, {**request, "params": {**request["params"], "window": window % 256}})
+
+
+def repeated(name: str, neutral: int) -> Callable[..., Answer]:
+    """Return an engine's handler that applies one of three penalties for each occurrence."""
+
+    def handle(session: SamplerSession, op: str, request: Mapping[str, Any]) -> Answer:
+        right, params = session.answer(op, request), request["params"]
+        if op != "penalties" or not isinstance(right, Ok) or name not in params:
+            return right
+        history, window = request["history"], params.get("window", 64)
+        start = max(params.get("skipped", 0), 0 if window is None else len(history) - window)
+        without = {**request, "params": {**params, name: neutral}}
+        answer = session.answer(op, without) if name == "presence" else right
+        row = {"logits": out_of(answer)["logits"] if name == "presence" else request["logits"]}
+        dtype, row = type_of(row["logits"]), {"logits": pack(unpack(row["logits"]), "f64")}
+        for token in history[start:]:
+            one = {**row, "params": {"penalty": params[name]}, "history": [token]}
+            row = {**out_of(session.answer(f"{name}_penalty", {**one, "prompt_length": 0}))}
+        if name != "presence":
+            row = {**out_of(session.answer(op, {**without, **row}))}
+        return Ok({"logits": pack([nearest(x, dtype) for x in unpack(row["logits"])], dtype)})
+
+    return handle
+
+
+def one_draft_less(session: SamplerSession, op: str, request: Mapping[str, Any]) -> Answer:
+    right = session.answer(op, request)
+    count = len(request["tokens"]) if op == "speculative" else 0
+    if not count or not isinstance(right, Ok) or right.out["accepted"] < count:
+        return right
+    return Ok({"accepted": count - 1, "tokens": right.out["tokens"][:-1]})
+
+
+def with_the_next_coin(session: SamplerSession, op: str, request: Mapping[str, Any]) -> Answer:
+    if op != "speculative" or not isinstance(session.answer(op, request), Ok):
+        return session.answer(op, request)
+    coins, last = unpack(request["uniforms"]), len(request["tokens"])
+    coins[:last] = [*coins[1:last], *coins[max(last - 1, 0) : last]]
+    return session.answer(op, {**request, "uniforms": pack(coins, "f64")})
+
+
+def with_the_target_row(session: SamplerSession, op: str, request: Mapping[str, Any]) -> Answer:
+    right = session.answer(op, request)
+    if op != "residual" or not isinstance(right, Ok):
+        return right
+    row, dtype = unpack(request["target"]), type_of(right.out["probs"])
+    return Ok({"probs": pack([nearest(x / sum(row), dtype) for x in row], dtype)})
+
+
+def drawn_in_32_bits(session: SamplerSession, op: str, request: Mapping[str, Any]) -> Answer:
+    right = session.answer(op, request)
+    if op != "draw" or not isinstance(right, Ok) or "token" not in right.out:
+        return right
+    (number,) = (nearest(each, "f32") for each in unpack(request["uniforms"]))
+    if number == 1:
+        return Ok({"token": len(unpack(request.get("logits") or request["probs"])) - 1})
+    return session.answer(op, {**request, "uniforms": pack([number], "f64")})
+
+
 def with_places(places: Callable[[int, int], bool], ops: set[str]) -> Callable[..., Answer]:
     """Return an engine's handler that reads some places of a row only."""
 
@@ -1808,6 +1882,22 @@ def with_places(places: Callable[[int, int], bool], ops: set[str]) -> Callable[.
             with_places(lambda at, count: at < (count // 4 * 4 or count), {"softmax"}),
             "the last block of 4 tokens, if it is incomplete, left out",
         ),
+        ("frequency_penalty", with_a_narrow_window, "window modulo 256"),
+        ("frequency_penalty", counted_to(15), "counts that end at 15"),
+        (
+            "penalties",
+            repeated("repetition", 1),
+            "a repetition penalty that counts each occurrence",
+        ),
+        ("penalties", repeated("presence", 0), "a presence penalty that counts each occurrence"),
+        ("speculative", one_draft_less, "one draft less if all are accepted"),
+        (
+            "speculative",
+            with_the_next_coin,
+            "drafts that are judged with the random number of the next draft",
+        ),
+        ("residual", with_the_target_row, "the target row for the residual"),
+        ("draw", drawn_in_32_bits, "random numbers rounded to binary32"),
         ("top_k", with_parameter("k", lambda k: k % 256 or 1), "k modulo 256, and at least 1"),
         (
             "temperature",
@@ -1877,7 +1967,9 @@ def test_filters_of_steps_are_misread_as_those_that_are_asked_alone(catalogue: C
     failures = run(engine, cases, catalogue).failures
     assert len(failures) >= FEWEST
     for seen in failures:
-        again = misread(seen.case, lambda _, asked: SamplerSession("standard").answer("steps", asked), usual)
+        again = misread(
+            seen.case, lambda _, asked: SamplerSession("standard").answer("steps", asked), usual
+        )
         found = {said for said, answer, _ in again if answer_digest("steps", answer) == seen.answer}
         assert any("negative numbers in the wrong order, as their bits" in said for said in found)
 

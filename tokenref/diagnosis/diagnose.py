@@ -374,7 +374,8 @@ class _Naming:
         if group != ORDERED and len(ids) >= FEWEST and ordered.issuperset(ids) and is_telling:
             says = f"{says}; in all of them, {ORDERED}"
         if count := len(self.unclear.intersection(ids)) if not is_of_few(group) else 0:
-            rest = "could not be compared, because they are long or have several steps"
+            they = "they are long or have" if count > 1 else "it is long or has"
+            rest = f"could not be compared, because {they} several steps"
             says = f"{says}; {count:,} of them {rest}"
         return _diagnosis(group, says, ids)
 

@@ -253,28 +253,44 @@ the number of all tokens, each with some sizes or types."""
 _DEFAULTS: Final[Mapping[str, Row]] = {"penalties": {"window": 64}}
 """Whole numbers of operations that need not be given."""
 
+_UNLIMITED: Final = 2**63 - 1
+"""What programs take for a window that is not given."""
+
 
 def perturbed(op: str, rows: Sequence[Row]) -> Iterator["Misreading"]:
     """Yield that one parameter, alone or of a step, is another one."""
     steps = (step for row in rows for step in row.get("steps", ()) if isinstance(step, dict))
     given = [{**_DEFAULTS.get(op, {}), **row.get("params", {})} for row in rows]
     given += [{**_DEFAULTS.get(step["step"], {}), **step["params"]} for step in steps]
+    given += [{"window": _UNLIMITED}] if any("history" in row for row in rows) else []
     for name, packed in {name: value for each in given for name, value in each.items()}.items():
         kind = "whole" if isinstance(packed, int) else "real" if is_numbers(packed) else "map"
         is_known = kind == "whole" or isinstance(packed, dict)
         for says, change, sizes in _PERTURBED[kind] if is_known else ():
-            for size in sizes:
-                changed = partial(_with_parameter, name, partial(change, size), type(packed))
-                yield Misreading(named(says.format(size, name=name)), changed)
+            for size, absent in product(sizes, (None, _UNLIMITED)[: 1 + (name == "window")]):
+                changed = partial(
+                    _with_parameter, name, partial(change, size), type(packed), absent=absent
+                )
+                yield Misreading(f"{named(says.format(size, name=name))}{VARIANT}{absent}", changed)
 
 
-def _with_parameter(name: str, change: Callable[[Any, int], Any], kind: type, asked: Asked) -> Row:
-    """Return a question whose parameter of this name and type is another one."""
+def _with_parameter(
+    name: str,
+    change: Callable[[Any, int], Any],
+    kind: type,
+    asked: Asked,
+    absent: int | None = None,
+) -> Row:
+    """Return a question whose parameter of this name and type is another one.
+
+    Penalties without it have the `absent` one.
+    """
     row, is_history = asked.row, name in {"window", "skipped"}
     count = len(row.get("history") or []) if is_history else tokens_of([row])
 
     def changed(op: str, params: Row) -> Row:
         packed = {**_DEFAULTS.get(op, {}), **params}.get(name)
+        packed = absent if packed is None and "penalt" in op else packed
         if not isinstance(packed, kind) or isinstance(packed, bool):
             return params
         if not isinstance(packed, dict):
@@ -392,7 +408,7 @@ def _filters_of_question(asked: Asked) -> Row:
 # ---- numbers
 
 
-_ROUNDED: Final[Mapping[str, Callable[[float], float]]] = {
+ROUNDED: Final[Mapping[str, Callable[[float], float]]] = {
     "random numbers truncated to bfloat16": lambda number: truncated(number, 16),
     "random numbers rounded to bfloat16": lambda number: nearest(number, "bf16"),
     "random numbers rounded to binary16": lambda number: nearest(number, "f16"),
@@ -417,12 +433,13 @@ def _with_compared(compared: Callable[[float], float], asked: Asked) -> Row:
     return {part: pack([*map(compared, unpack(asked.row[part]))], "f64")}
 
 
-def _one_coin(asked: Asked) -> Row:
-    """Return the first random number for all drafts."""
+def _coins(places: Callable[[int], Sequence[int]], asked: Asked) -> Row:
+    """Return the random numbers of other drafts, given these by the number of drafts."""
     count = len(asked.row.get("tokens", ())) if asked.op.startswith("speculative") else 0
     if not count or not (uniforms := unpack(asked.row["uniforms"])):
         return {}
-    return {"uniforms": pack([*uniforms[:1] * count, *uniforms[count:]], "f64")}
+    coins = [uniforms[at] for at in places(count)]
+    return {"uniforms": pack([*coins, *uniforms[count:]], "f64")}
 
 
 def _flushed(dtype: Type, asked: Asked) -> Row:
@@ -508,8 +525,11 @@ QUESTIONS: Final[Mapping[str, Change]] = {
     },
     **{f"masks of which {says}": partial(_with_masks, misread) for says, misread in MASKS.items()},
     **{says: partial(_with_compared, compared) for says, compared in COMPARED.items()},
-    "one random number for all drafts": _one_coin,
-    **{says: partial(_with_rounded, rounded) for says, rounded in _ROUNDED.items()},
+    "one random number for all drafts": partial(_coins, lambda count: [0] * count),
+    "drafts that are judged with the random number of the next draft": partial(
+        _coins, lambda count: [*range(1, count), count - 1]
+    ),
+    **{says: partial(_with_rounded, rounded) for says, rounded in ROUNDED.items()},
     **{
         f"0 for subnormal numbers of rows in {dtype}": partial(_flushed, dtype)
         for dtype in SMALLEST_NORMAL

@@ -28,7 +28,7 @@ from tokenref.diagnosis.asked import (
     is_fused,
     possible,
 )
-from tokenref.diagnosis.misread_questions import allowed_of
+from tokenref.diagnosis.misread_questions import ROUNDED, allowed_of
 from tokenref.diagnosis.mistakes import Summed, weights_of
 from tokenref.floats import Type, from_digits, nearest, pack, to_digits, type_of, unpack
 from tokenref.questions.sampling import unpack_parameters
@@ -58,6 +58,14 @@ def _with_rounded_weights(dtype: Type, are_shares: bool, asked: Asked) -> Row:
     sums = [*accumulate(weights[token] for token in order)]
     reached = bisect_left if asked.op == "top_p" else bisect_right
     return _reached(asked, reached(sums, asked.share * sums[-1]) + 1)
+
+
+def _by_rounded_number(rounded: Callable[[float], float], asked: Asked) -> Row:
+    """Return what a rounded number draws, which is the last token of the row if it is 1."""
+    if asked.op != "draw" or not asked.is_plain:
+        return {}
+    token = bisect_right(asked.sums, rounded(asked.share) * asked.sums[-1]) - 1
+    return {"token": min(token, len(asked.weights) - 1)}
 
 
 def _reached(asked: Asked, count: int) -> Row:
@@ -133,6 +141,37 @@ def _with_stale_counts(asked: Asked, at: int, row: Sequence[float]) -> Sequence[
     counts = [asked.row["history"] if name in wide else generated for name in before]
     use = Use(step["step"], **unpack_parameters(step["params"]))
     return chain([use], row, [token for each in counts for token in each]).row
+
+
+def _for_each_occurrence(which: str, asked: Asked) -> Row:
+    """Return the answer with a penalty that is applied once for each occurrence of a token."""
+    if asked.profile != STANDARD:
+        return {}
+    if asked.op == "steps":
+        return _stepwise(lambda a, at, row: _repeated(which, a, a.row["steps"][at], row), asked)
+    if "penalt" not in asked.op:
+        return {}
+    step, dtype = {**asked.row, "step": asked.op}, type_of(asked.out["logits"])
+    row = _repeated(which, asked, step, asked.numbers)
+    return {"logits": pack([nearest(number, dtype) for number in row], dtype)}
+
+
+def _repeated(which: str, asked: Asked, step: Row, row: Sequence[float]) -> Sequence[float]:
+    name, params, history = step["step"], unpack_parameters(step["params"]), asked.row["history"]
+    by = params.get(which if name == "penalties" else "penalty")
+    if name not in {"penalties", f"{which}_penalty"} or by is None:
+        return asked.after(step, row)
+    start = asked.row["prompt_length"] if name == "presence_penalty" else params.get("skipped", 0)
+    window = params.get("window", 64 if name == "penalties" else None)
+    before = 0 if window is None else len(history) - window
+    counts = Counter(history[max(start, before) :])
+    others = {**step, "params": {**step["params"], which: 1 if which == "repetition" else 0}}
+    if name == "penalties" and which == "presence":
+        row = asked.after(others, row)
+    for least in range(max(counts.values(), default=0)):
+        again = [token for token, count in counts.items() if count > least]
+        row = chain([Use(f"{which}_penalty", penalty=by)], row, again).row
+    return asked.after(others, row) if name == "penalties" and which == "repetition" else row
 
 
 def _drawn(asked: Asked, order: Sequence[int], weights: Sequence[float]) -> Row:
@@ -447,6 +486,22 @@ _NARROW: Final = ("f16", "bf16")
 # ---- drafts
 
 
+def _target_row(asked: Asked) -> Row:
+    """Return a residual, or what is drawn from one, with the target row instead."""
+    if asked.op != "residual" or asked.profile != STANDARD:
+        return _speculated(partial(_rejected, lambda *_: (-1,)), asked)
+    dtype, row = type_of(asked.out["probs"]), unpack(asked.row["target"])
+    return {"probs": pack([nearest(weight / fsum(row), dtype) for weight in row], dtype)}
+
+
+def _one_draft_less(asked: Asked) -> Row:
+    """Return one draft less if all are accepted."""
+    count = len(asked.row["tokens"]) if asked.op == "speculative" else 0
+    if not 0 < count == asked.out["accepted"]:
+        return {}
+    return {"accepted": count - 1, "tokens": asked.out["tokens"][:count]}
+
+
 def _speculated(change: Callable[["_Drafts"], Sequence[int]], asked: Asked) -> Row:
     """Return what a program may make of drafts."""
     row = asked.row
@@ -555,6 +610,10 @@ _TYPES: Final[Sequence[tuple[str, Sequence[Type]]]] = (
 ANSWERS: Final[Mapping[str, Change]] = {
     "a finite number, as -1e9, for banned tokens, not -inf": partial(_stepwise, _with_finite_masks),
     "counts that the penalties before left in memory": partial(_stepwise, _with_stale_counts),
+    **{
+        f"a {which} penalty that counts each occurrence": partial(_for_each_occurrence, which)
+        for which in ("repetition", "presence")
+    },
     "a draw from the logits of the question": _from_question,
     "a draw of any token from the logits of the question": (
         lambda asked: (
@@ -585,6 +644,10 @@ ANSWERS: Final[Mapping[str, Change]] = {
         _with_log_of_sum, lambda asked: log(fsum(weights_of(unpack(asked.rows[0]["logits"]))))
     ),
     **{says: partial(_with_sum, summed) for says, summed in OF_SUMS.items()},
+    **{
+        f"{says}{VARIANT}": partial(_by_rounded_number, rounded)
+        for says, rounded in ROUNDED.items()
+    },
     "token 0 for the random number 0": _zero_for_zero,
     "every token kept for the threshold 0": _all_for_zero,
     "the logarithm of a rounded probability": _logarithms,
@@ -633,6 +696,8 @@ ANSWERS: Final[Mapping[str, Change]] = {
         for bits in (32, 64, 128)
     },
     **{f"{n} rounds of Philox, not 10": partial(_with_rounds, n) for n in (6, 7, 8, 9)},
+    "the target row for the residual": _target_row,
+    "one draft less if all are accepted": _one_draft_less,
     **{says: partial(_speculated, partial(_judged, by)) for says, by in _JUDGED.items()},
     **{says: partial(_speculated, partial(_rejected, way)) for says, way in _REJECTED.items()},
     **{
