@@ -2246,6 +2246,21 @@ def test_seeds_that_go_on_from_row_to_row_are_seen(catalogue: Catalogue) -> None
     assert facts_of(case, Ok({"batches": rows})) == ()
 
 
+def test_draws_that_depend_on_the_place_of_a_seed_are_seen(catalogue: Catalogue) -> None:
+    case = next(
+        case
+        for case in catalogue.cases
+        if op_of(case) == "seeds"
+        for seeds in case.input.batches
+        if len({seed for seed in seeds if seed is not None}) < len(seeds) - seeds.count(None)
+    )
+    rows = [[[place] * 32 for place, _ in enumerate(seeds)] for seeds in case.input.batches]
+    facts = facts_of(case, Ok({"batches": rows}))
+    assert facts[0] == "what a seed draws depends on the row's place in the batch"
+    rows = [[[0] * 32 for _ in seeds] for seeds in case.input.batches]
+    assert facts_of(case, Ok({"batches": rows})) == ()
+
+
 def test_every_record_has_a_size(catalogue: Catalogue) -> None:
     """Draws of a batch with own random numbers have a number of rows, not a list of them."""
     for case in catalogue.cases:

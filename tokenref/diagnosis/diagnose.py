@@ -291,7 +291,9 @@ class _Naming:
     def name_by_facts(self) -> None:
         """Name what most failures of an operation have in common."""
         rest = self._rest()
+        named = self.every.keys() - self.unnamed.keys()  # whose operations have another cause
         ops = {rows_op(seen.case) for seen in rest.values()}
+        ops -= {rows_op(self.every[record].case) for record in named}
         only = property_of_failures(self.every, self.passed.values(), ops)
         for fact, says, records in _shared_facts(rest, only):
             self.name(fact, says, records)

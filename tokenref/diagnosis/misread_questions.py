@@ -560,7 +560,7 @@ def exchanged(op: str, rows: Sequence[Row]) -> Iterator[Misreading]:
 def _parts(row: Row) -> list[str]:
     steps = [step for step in row.get("steps", []) if isinstance(step, dict)]
     given = [each["params"] for each in (row, *steps) if "params" in each]
-    names = [name for params in given if len(params) > 1 for name in params if name != "vocab_size"]
+    names = [name for params in given for name in params if name != "vocab_size"]
     return [*row, *(step["step"] for step in steps), *names]
 
 
