@@ -343,14 +343,15 @@ def _least_probable(asked: Asked) -> Row:
     if not asked.is_plain or asked.op != "top_p":
         return {}
     order = sorted(asked.falling, key=lambda token: (asked.weights[token], token))
-    least = unpack_parameters(asked.row["params"]).get("least", 1)
-    return {"keep": sorted({*_until(order, asked), *asked.falling[:least]})}
+    return _until(order, asked, asked.falling)
 
 
-def _until(order: list[int], asked: Asked) -> list[int]:
-    """Return the first tokens of an order whose weights reach the share."""
+def _until(order: Sequence[int], asked: Asked, best: Sequence[int]) -> Row:
+    """Return the first tokens of an order whose weights reach p, and as many as stay of others."""
     sums = [*accumulate(asked.weights[token] for token in order)]
-    return order[: bisect_left(sums, asked.share * sums[-1]) + 1]
+    count = bisect_left(sums, asked.share * sums[-1]) + 1
+    least = unpack_parameters(asked.row["params"]).get("least", 1)
+    return {"keep": sorted({*order[:count], *best[:least]})}
 
 
 Key: TypeAlias = Callable[[float], tuple[bool, float]]
@@ -371,19 +372,15 @@ def _sorted_by(key: Key, asked: Asked) -> Row:
     if "logits" not in asked.row or asked.profile != STANDARD:
         return {}
     order = sorted(possible(asked.numbers), key=lambda token: key(asked.numbers[token]))
-    params = unpack_parameters(asked.row.get("params", {}))
     if asked.op == "greedy":
         return {"token": order[0]}
-    least = order[: params.get("least", 1)]
-    if asked.op == "top_k" and params.keys() <= {"k", "least"}:
-        kept = order[: params["k"]]
-    elif asked.op == "min_p":
-        kept = [*asked.out["keep"]]
-    elif asked.op == "top_p" and asked.is_plain:
-        kept = _until(order, asked)
-    else:
+    if asked.op == "top_p":
+        return _until(order, asked, order) if asked.is_plain else {}
+    if asked.op not in {"top_k", "min_p"}:
         return {}
-    return {"keep": sorted({*kept, *least})}
+    params = unpack_parameters(asked.row["params"])
+    kept = order[: params["k"]] if asked.op == "top_k" else asked.out["keep"]
+    return {"keep": sorted({*kept, *order[: params.get("least", 1)]})}
 
 
 def _typical(distance: Callable[[float, float], Any], asked: Asked) -> Row:
