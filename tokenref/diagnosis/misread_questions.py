@@ -39,6 +39,7 @@ from tokenref.diagnosis.mistakes import (
 from tokenref.floats import SMALLEST_NORMAL, Type, is_numbers, nearest, pack, type_of, unpack
 from tokenref.questions.sampling import tokens_of, unpack_parameters
 from tokenref.record import FILTER_OPS, Case
+from tokenref.rules import STANDARD
 
 # ---- the sum of the weights
 
@@ -283,14 +284,15 @@ def _with_parameter(
 ) -> Row:
     """Return a question whose parameter of this name and type is another one.
 
-    Penalties without it have the `absent` one.
+    Penalties of the standard profile without it have the `absent` one.
     """
     row, is_history = asked.row, name in {"window", "skipped"}
     count = len(row.get("history") or []) if is_history else tokens_of([row])
 
     def changed(op: str, params: Row) -> Row:
         packed = {**_DEFAULTS.get(op, {}), **params}.get(name)
-        packed = absent if packed is None and "penalt" in op else packed
+        if packed is None and "penalt" in op and asked.profile == STANDARD:
+            packed = absent
         if not isinstance(packed, kind) or isinstance(packed, bool):
             return params
         if not isinstance(packed, dict):
