@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
+from math import inf
 from typing import Any, Final, NamedTuple, TypeAlias
 
 import msgspec
@@ -12,7 +13,7 @@ from sampling_ref import Use, chain
 from tokenref.diagnosis.mistakes import NO_ANSWERS, SUMS, Summed, weights_of
 from tokenref.floats import cut_floats, pack, unpack
 from tokenref.questions.sampling import BatchInput, unpack_parameters
-from tokenref.record import Case
+from tokenref.record import FILTER_OPS, Case
 from tokenref.rules import STANDARD
 
 MOST_AGAIN: Final = 100_000
@@ -99,12 +100,28 @@ class Asked:
         return unpack(self.row["logits"])
 
     @cached_property
-    def left(self) -> Sequence[Sequence[float]]:
-        """The weights that the first steps leave, for each number of steps."""
+    def made(self) -> Sequence[Sequence[float]]:
+        """The logits that the first steps make, for each number of steps."""
         rows: list[Sequence[float]] = [self.numbers]
         for step in self.row["steps"]:
             rows.append(self.after(step, rows[-1]))
-        return [*map(weights_of, rows)]
+        return rows
+
+    @cached_property
+    def left(self) -> Sequence[Sequence[float]]:
+        """The weights of these."""
+        return [*map(weights_of, self.made)]
+
+    @cached_property
+    def filters(self) -> Mapping[int, "Asked"]:
+        """The questions of the filters alone, by their place among the steps."""
+        steps = enumerate(zip(self.row["steps"], self.made, self.made[1:], strict=False))
+        return {at: self.of_filter(*s) for at, s in steps if s[0]["step"] in FILTER_OPS}
+
+    def of_filter(self, step: Row, row: Sequence[float], right: Sequence[float]) -> "Asked":
+        """Return the question of a filter, given what is before and behind it."""
+        alone = {"logits": pack(row, "f64"), "params": step["params"]}
+        return Asked(step["step"], self.profile, [alone], 0, {"keep": possible(right)}, self.ask)
 
     def after(self, step: Row, numbers: Sequence[float]) -> Sequence[float]:
         """Return what a step makes of logits."""
@@ -142,6 +159,11 @@ def rows_of(case: Case) -> tuple[dict[str, Any], Sequence[Row]]:
         cut = ({"logits": cut_floats(r["logits"], size)} if "logits" in r else {} for r in rows)
         rows = [{**row, **each} for row, each in zip(rows, cut, strict=True)]
     return question, rows
+
+
+def possible(row: Sequence[float]) -> list[int]:
+    """Return the tokens whose logit is not -inf."""
+    return [token for token, number in enumerate(row) if number != -inf]
 
 
 def is_fused(asked: Asked) -> bool:

@@ -65,7 +65,7 @@ def signatures_of_misread(
     about a single record of fewer than three rows explains nothing: the answer may be chance.
     Failures that are not misread in every way, for lack of time, are added to `late`.
     """
-    tried = _tried(failed, reference, ways, share, late)
+    tried = _tried(failed, reference, ways, share)
     patience = Patience()
     some, unasked = patience.some(ways), set[str]()
     likely: dict[str, dict[str, str]] = {}
@@ -83,8 +83,9 @@ def signatures_of_misread(
                         answers[record] = answer_digest(op_of(case), answer)
                     rows[name] += differ
             unasked |= only if patience.is_over else set()
-    ways_of = {r: tried.get((place_of(s.case), s.case.profile)) for r, s in failed.items()}
-    late.update(record for record, names in ways_of.items() if names and names & unasked)
+    for record, seen in failed.items():
+        names = tried.get((place_of(seen.case), seen.case.profile), set())
+        late |= {record} if names is None or names & unasked else set()
     likely = {name: answers for name, answers in likely.items() if name not in unasked}
     for name, answers in likely.items():
         answers |= {record: seen.answer for record, seen in failed.items() if name in seen.facts}
@@ -108,22 +109,20 @@ def signatures_of_misread(
 
 
 def _tried(
-    failed: Mapping[str, Result],
-    reference: Reference,
-    ways: Misreadings,
-    share: float,
-    late: set[str],
-) -> dict[tuple[str, str], set[str]]:
-    """Return the misreadings that explain a share of the shortest failures of each operation."""
+    failed: Mapping[str, Result], reference: Reference, ways: Misreadings, share: float
+) -> dict[tuple[str, str], set[str] | None]:
+    """Return the misreadings that explain a share of the shortest failures of each operation.
+
+    None: there is no time for them.
+    """
     groups: dict[tuple[str, str], dict[str, Result]] = {}
     for place, here in by_place(failed).items():
         for record, seen in here.items() if place not in OWN_DRAW_OPS else ():
             groups.setdefault((place, seen.case.profile), {})[record] = seen
-    patience, tried = Patience(), dict[tuple[str, str], set[str]]()
+    patience, tried = Patience(), dict[tuple[str, str], set[str] | None]()
     for about, here in groups.items():
         found = _of_shortest(here.values(), reference, patience.some(ways), share)
-        tried[about] = set() if patience.is_over else found
-        late.update(here if patience.is_over else ())
+        tried[about] = None if patience.is_over else found
     return tried
 
 

@@ -279,6 +279,13 @@ class _Naming:
             again = signatures_of_misread(
                 rest, self.passed, self.reference, exchanged, NEARLY_ALL, self.late
             )
+            alike = [(each.name.partition("params")[2], each.answers) for each in again]
+            again = [  # a parameter that is the only one is all of them
+                each
+                for each in again
+                if (f" of {each.name.partition(' of ')[2]}", each.answers) not in alike
+                or each.name.startswith("params of ")
+            ]
             known = self.known._replace(causes=again)
             together = likely(
                 matches_of(again, self.passed.keys(), rest), rest, self.fewest, known.left_out
@@ -291,7 +298,9 @@ class _Naming:
     def name_by_facts(self) -> None:
         """Name what most failures of an operation have in common."""
         rest = self._rest()
+        named = self.every.keys() - self.unnamed.keys()  # whose operations have another cause
         ops = {rows_op(seen.case) for seen in rest.values()}
+        ops -= {rows_op(self.every[record].case) for record in named}
         only = property_of_failures(self.every, self.passed.values(), ops)
         for fact, says, records in _shared_facts(rest, only):
             self.name(fact, says, records)
@@ -374,7 +383,8 @@ class _Naming:
         if group != ORDERED and len(ids) >= FEWEST and ordered.issuperset(ids) and is_telling:
             says = f"{says}; in all of them, {ORDERED}"
         if count := len(self.unclear.intersection(ids)) if not is_of_few(group) else 0:
-            rest = "could not be compared, because they are long or have several steps"
+            they = "they are long or have" if count > 1 else "it is long or has"
+            rest = f"could not be compared, because {they} several steps"
             says = f"{says}; {count:,} of them {rest}"
         return _diagnosis(group, says, ids)
 

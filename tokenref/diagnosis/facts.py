@@ -200,13 +200,16 @@ def _of_own_draws(calls: Sequence[Sequence[int]]) -> Iterator[str]:
 def _of_seeds(
     asked: Sequence[Sequence[int | None]], batches: Sequence[Sequence[Sequence[int]]]
 ) -> Iterator[str]:
-    """Yield whether rows that have the same seed draw other tokens each time."""
-    drawn: dict[int | None, list[tuple[int, ...]]] = {}
+    """Yield whether rows that have the same seed draw other tokens each time, or elsewhere."""
+    drawn: dict[int | None, list[tuple[int, tuple[int, ...]]]] = {}
     for seeds, rows in zip(asked, batches, strict=True):
-        for seed, row in zip(seeds, rows, strict=True):
-            drawn.setdefault(seed, []).append(tuple(row))
-    again = [rows for seed, rows in drawn.items() if seed is not None and len(rows) > 1]
-    if again and all(len({*rows}) == len(rows) for rows in again):
+        for place, (seed, row) in enumerate(zip(seeds, rows, strict=True)):
+            drawn.setdefault(seed, []).append((place, tuple(row)))
+    again = [pairs for seed, pairs in drawn.items() if seed is not None and len(pairs) > 1]
+    counts = [[len({*pairs}), *(len({*x}) for x in zip(*pairs, strict=True))] for pairs in again]
+    if any(each[0] > 1 for each in counts) and all(len({*each}) == 1 for each in counts):
+        yield "what a seed draws depends on the row's place in the batch"
+    if again and all(each[-1] == len(p) for each, p in zip(counts, again, strict=True)):
         yield "rows of one seed never draw the same tokens: a seed is ignored, or goes on"
 
 

@@ -17,7 +17,6 @@ from typing import Any, Final, TypeAlias
 from tokenref.diagnosis.asked import (
     BELOW_1,
     OF_SUMS,
-    SUMMING,
     VARIANT,
     Asked,
     Change,
@@ -40,6 +39,7 @@ from tokenref.diagnosis.mistakes import (
 from tokenref.floats import SMALLEST_NORMAL, Type, is_numbers, nearest, pack, type_of, unpack
 from tokenref.questions.sampling import tokens_of, unpack_parameters
 from tokenref.record import FILTER_OPS, Case
+from tokenref.rules import STANDARD
 
 # ---- the sum of the weights
 
@@ -49,20 +49,10 @@ def _share(summed: Summed, weights: Sequence[float]) -> float:
 
 
 def _by_sum(summed: Summed, asked: Asked) -> Row:
-    """Return a share or a random number that has the effect of another sum."""
-    row = asked.row
-    if asked.op == "top_p" and not asked.is_plain:
-        return {"params": _with_p(row["params"], _share(summed, asked.weights))}
-    if not is_fused(asked):
+    """Return a share that has the effect of another sum, if the question is not plain."""
+    if asked.op != "top_p" or asked.is_plain:
         return {}
-    steps = [
-        {**step, "params": _with_p(step["params"], _share(summed, asked.left[at]))}
-        if step["step"] == "top_p"
-        else step
-        for at, step in enumerate(row["steps"])
-    ]
-    draw = _smaller_draw(row, _share(summed, asked.left[-1])) if "draw" in row else {}
-    return {"steps": steps, **draw}
+    return {"params": _with_p(asked.row["params"], _share(summed, asked.weights))}
 
 
 def changes_sum(says: str, case: Case) -> bool:
@@ -80,12 +70,9 @@ def _early(place: int, asked: Asked) -> Row:
     """Return a random number for the sum before a step."""
     if not is_fused(asked) or "draw" not in asked.row:
         return {}
-    return _smaller_draw(asked.row, fsum(asked.left[place]) / fsum(asked.left[-1]))
-
-
-def _smaller_draw(row: Row, factor: float) -> Row:
-    (number,) = unpack(row["draw"])
-    return {"draw": pack([min(number * factor, BELOW_1)], "f64")}
+    (number,) = unpack(asked.row["draw"])
+    number *= fsum(asked.left[place]) / fsum(asked.left[-1])
+    return {"draw": pack([min(number, BELOW_1)], "f64")}
 
 
 def _with_p(params: Row, factor: float) -> Row:
@@ -164,7 +151,7 @@ _COUNTED: Final[Mapping[str, Callable[[Tokens], Tokens]]] = {
     "each token counted once": partial(_at_most, 1),
     **{f"each token counted once in {n} tokens": partial(_once_in, n) for n in (32, 64, 128, 256)},
     "counts of repeated tokens that are too small by 1": _one_less,
-    **{f"counts that end at {most}": partial(_at_most, most) for most in (127, 255)},
+    **{f"counts that end at {most}": partial(_at_most, most) for most in (15, 127, 255)},
     **{f"counts modulo {size}": partial(_modulo, size) for size in (16, 256)},
     "equal neighbours counted once": lambda tokens: [t for t, _ in groupby(tokens)],
 }
@@ -217,6 +204,7 @@ _PERTURBED: Final[Mapping[str, Sequence[tuple[str, Callable[..., Any], Sequence[
             lambda n, number, count: number and (number % n or count),
             _NARROW_ENDS,
         ),  # 0 leaves it out
+        ("{name} modulo {:,}" + VARIANT + "0", lambda n, number, _: number % n, _NARROW_ENDS),
         ("{name} modulo {:,}, and at least 1", lambda n, number, _: number % n or 1, _NARROW_ENDS),
         (
             "{name} of at most the number of tokens less {}",
@@ -266,28 +254,45 @@ the number of all tokens, each with some sizes or types."""
 _DEFAULTS: Final[Mapping[str, Row]] = {"penalties": {"window": 64}}
 """Whole numbers of operations that need not be given."""
 
+_UNLIMITED: Final = 2**63 - 1
+"""What programs take for a window that is not given."""
+
 
 def perturbed(op: str, rows: Sequence[Row]) -> Iterator["Misreading"]:
     """Yield that one parameter, alone or of a step, is another one."""
     steps = (step for row in rows for step in row.get("steps", ()) if isinstance(step, dict))
     given = [{**_DEFAULTS.get(op, {}), **row.get("params", {})} for row in rows]
     given += [{**_DEFAULTS.get(step["step"], {}), **step["params"]} for step in steps]
+    given += [{"window": _UNLIMITED}] if any("history" in row for row in rows) else []
     for name, packed in {name: value for each in given for name, value in each.items()}.items():
         kind = "whole" if isinstance(packed, int) else "real" if is_numbers(packed) else "map"
         is_known = kind == "whole" or isinstance(packed, dict)
         for says, change, sizes in _PERTURBED[kind] if is_known else ():
-            for size in sizes:
-                changed = partial(_with_parameter, name, partial(change, size), type(packed))
-                yield Misreading(named(says.format(size, name=name)), changed)
+            for size, absent in product(sizes, (None, _UNLIMITED)[: 1 + (name == "window")]):
+                changed = partial(
+                    _with_parameter, name, partial(change, size), type(packed), absent=absent
+                )
+                yield Misreading(f"{named(says.format(size, name=name))}{VARIANT}{absent}", changed)
 
 
-def _with_parameter(name: str, change: Callable[[Any, int], Any], kind: type, asked: Asked) -> Row:
-    """Return a question whose parameter of this name and type is another one."""
+def _with_parameter(
+    name: str,
+    change: Callable[[Any, int], Any],
+    kind: type,
+    asked: Asked,
+    absent: int | None = None,
+) -> Row:
+    """Return a question whose parameter of this name and type is another one.
+
+    Penalties of the standard profile without it have the `absent` one.
+    """
     row, is_history = asked.row, name in {"window", "skipped"}
     count = len(row.get("history") or []) if is_history else tokens_of([row])
 
     def changed(op: str, params: Row) -> Row:
         packed = {**_DEFAULTS.get(op, {}), **params}.get(name)
+        if packed is None and "penalt" in op and asked.profile == STANDARD:
+            packed = absent
         if not isinstance(packed, kind) or isinstance(packed, bool):
             return params
         if not isinstance(packed, dict):
@@ -405,7 +410,7 @@ def _filters_of_question(asked: Asked) -> Row:
 # ---- numbers
 
 
-_ROUNDED: Final[Mapping[str, Callable[[float], float]]] = {
+ROUNDED: Final[Mapping[str, Callable[[float], float]]] = {
     "random numbers truncated to bfloat16": lambda number: truncated(number, 16),
     "random numbers rounded to bfloat16": lambda number: nearest(number, "bf16"),
     "random numbers rounded to binary16": lambda number: nearest(number, "f16"),
@@ -430,12 +435,13 @@ def _with_compared(compared: Callable[[float], float], asked: Asked) -> Row:
     return {part: pack([*map(compared, unpack(asked.row[part]))], "f64")}
 
 
-def _one_coin(asked: Asked) -> Row:
-    """Return the first random number for all drafts."""
+def _coins(places: Callable[[int], Sequence[int]], asked: Asked) -> Row:
+    """Return the random numbers of other drafts, given these by the number of drafts."""
     count = len(asked.row.get("tokens", ())) if asked.op.startswith("speculative") else 0
     if not count or not (uniforms := unpack(asked.row["uniforms"])):
         return {}
-    return {"uniforms": pack([*uniforms[:1] * count, *uniforms[count:]], "f64")}
+    coins = [uniforms[at] for at in places(count)]
+    return {"uniforms": pack([*coins, *uniforms[count:]], "f64")}
 
 
 def _flushed(dtype: Type, asked: Asked) -> Row:
@@ -456,20 +462,33 @@ def _taken_for_logits(asked: Asked) -> Row:
     return {"probs": pack([exp(min(p, 700.0)) for p in weights], "f64")} if weights else {}
 
 
+Places: TypeAlias = Callable[[int], Sequence[int]]
+"""Returns which numbers of a row are read, of which -1 is impossible, given how many it has."""
+
+
+def _without_end(size: int, count: int) -> list[int]:
+    return [at if at < (count // size * size or count) else -1 for at in range(count)]
+
+
+def _without_ends(size: int, lost: int, first: int, count: int) -> list[int]:
+    return [at if at < first or at % size < size - lost else -1 for at in range(count)]
+
+
+def _read(places: Places, asked: Asked) -> Row:
+    """Return a row of which other numbers are read."""
+    part = next((part for part in ("probs", "logits") if part in asked.row), "")
+    numbers = [*unpack(asked.row[part]), 0.0 if part == "probs" else -inf] if part else []
+    row = [numbers[at] for at in places(len(numbers) - 1)]
+    return {part: pack(row, type_of(asked.row[part]))} if row != numbers[:-1] else {}
+
+
 def _without_last(size: int, is_summed: bool, asked: Asked) -> Row:
     """Return a row whose last block is impossible if it is incomplete, or is only summed."""
-    part = next((part for part in ("probs", "logits") if part in asked.row), "")
-    numbers = unpack(asked.row[part]) if part and asked.op not in SUMMING else []
-    end = len(numbers) // size * size
-    if not 0 < end < len(numbers):
-        return {}
-    lost = [*numbers[:end], *[0.0 if part == "probs" else -inf] * (len(numbers) - end)]
-    row: Row = {part: pack(lost, type_of(asked.row[part]))}
-    if not is_summed or asked.op != "top_p":
+    row = _read(partial(_without_end, size), asked)
+    if not row or not is_summed or asked.op != "top_p":
         return row
-    factor = asked.sums[-1] / asked.sums[end] if asked.sums[end] else inf
-    p = unpack_parameters(asked.row["params"]).get("p", 1) * factor
-    return {**row, "params": {**asked.row["params"], "p": pack([min(p, 1.0)], "f64")}}
+    rest = asked.sums[len(asked.weights) // size * size]
+    return {**row, "params": _with_p(asked.row["params"], asked.sums[-1] / rest if rest else inf)}
 
 
 QUESTIONS: Final[Mapping[str, Change]] = {
@@ -478,8 +497,16 @@ QUESTIONS: Final[Mapping[str, Change]] = {
         f"the last block of {size:,} tokens, if it is incomplete, left out{VARIANT}{is_summed}": (
             partial(_without_last, size, is_summed)
         )
-        for size in (32, 64, 128, 256, 512, 1024)
+        for size in (4, 8, 16, 32, 64, 128, 256, 512, 1024)
         for is_summed in (False, True)
+    },
+    **{
+        f"the last {says} of each block of {size:,} left out{VARIANT}{first}": partial(
+            _read, partial(_without_ends, size, lost, first)
+        )
+        for size in (256, 512, 1024)
+        for says, lost in (("token", 1), ("32 tokens", 32))
+        for first in (0, size)  # where it begins
     },
     "a draw by the sum of the weights before the last step": partial(_early, -2),
     "a draw by the sum of the weights before all steps": partial(_early, 0),
@@ -500,8 +527,11 @@ QUESTIONS: Final[Mapping[str, Change]] = {
     },
     **{f"masks of which {says}": partial(_with_masks, misread) for says, misread in MASKS.items()},
     **{says: partial(_with_compared, compared) for says, compared in COMPARED.items()},
-    "one random number for all drafts": _one_coin,
-    **{says: partial(_with_rounded, rounded) for says, rounded in _ROUNDED.items()},
+    "one random number for all drafts": partial(_coins, lambda count: [0] * count),
+    "drafts that are judged with the random number of the next draft": partial(
+        _coins, lambda count: [*range(1, count), count - 1]
+    ),
+    **{says: partial(_with_rounded, rounded) for says, rounded in ROUNDED.items()},
     **{
         f"0 for subnormal numbers of rows in {dtype}": partial(_flushed, dtype)
         for dtype in SMALLEST_NORMAL
@@ -532,7 +562,7 @@ def exchanged(op: str, rows: Sequence[Row]) -> Iterator[Misreading]:
 def _parts(row: Row) -> list[str]:
     steps = [step for step in row.get("steps", []) if isinstance(step, dict)]
     given = [each["params"] for each in (row, *steps) if "params" in each]
-    names = [name for params in given if len(params) > 1 for name in params if name != "vocab_size"]
+    names = [name for params in given for name in params if name != "vocab_size"]
     return [*row, *(step["step"] for step in steps), *names]
 
 
@@ -589,7 +619,7 @@ def _other_steps(row: Row) -> Iterator[tuple[str, Sequence[Row]]]:
         "steps with all penalties and biases at the end",
         [s for s in steps if s not in late] + late,
     )
-    for least in range(2, min(len(steps), 3) + 1):  # some programs have two places
+    for least in range(2, min(len(steps), 4) + 1):  # some programs have two or three places
         yield f"steps without the last one{VARIANT}{least}", steps[:-1]
     for name in dict.fromkeys(step["step"] for step in steps):
         own = [step for step in steps if step["step"] == name]

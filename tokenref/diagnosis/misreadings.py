@@ -16,7 +16,7 @@ from tokenref.diagnosis.asked import MOST_AGAIN, VARIANT, Asked, Misreading, Row
 from tokenref.diagnosis.misread_questions import QUESTIONS, perturbed
 from tokenref.diagnosis.mistakes import NO_ANSWERS, NOT_RESCALED
 from tokenref.diagnosis.signatures import Reference
-from tokenref.diagnosis.wrong_answers import ANSWERS
+from tokenref.diagnosis.wrong_answers import ANSWERS, in_steps
 from tokenref.questions.sampling import BatchInput, tokens_of
 from tokenref.record import Case, op_of
 
@@ -77,7 +77,10 @@ def misread(
 
 
 def _changed(way: Misreading, asked: Asked) -> Row:
-    return try_hint(lambda: way.change(asked)) or {}
+    found = try_hint(lambda: way.change(asked)) or {}
+    if found or way.is_question:
+        return found
+    return try_hint(lambda: in_steps(way.change, asked)) or {}
 
 
 _USUAL: Final = (

@@ -41,6 +41,9 @@ FEWEST: Final = 3
 MOST_ALIKE: Final = 3
 """How many causes that explain the same failures are named; more are no explanation."""
 
+_MOST_SAID: Final = 2
+"""How many of these are said in full."""
+
 Reference: TypeAlias = Callable[[Case, Mapping[str, Any]], Answer]
 """Answers another question like that of a case, given by it."""
 
@@ -137,7 +140,9 @@ class Match:
         """Return what is said about failures that the causes explain."""
         if self.causes[0].kind == "misreading":
             verb = "have in common:" if self.causes[0].name in NO_ANSWERS else "resemble"
-        return f"{verb} {', or '.join(map(in_words, self.causes))}"
+        said = [*map(in_words, self.causes[:_MOST_SAID])]
+        said += [f"{len(self.causes) - _MOST_SAID} more"] if len(self.causes) > _MOST_SAID else []
+        return f"{verb} {', or '.join(said)}"
 
     def gain(self, left: set[str]) -> int:
         """Return how much the cause explains of what is left, less its wrong predictions."""

@@ -13,7 +13,7 @@ from itertools import accumulate
 from math import exp, fsum, inf, isinf, log, log2
 from typing import Any, Final, TypeAlias
 
-from sampling_ref import Use, chain
+from sampling_ref import RowError, Use, chain
 from sampling_ref.random.philox import philox_block
 from sampling_ref.row import whole_numbers
 from sampling_ref.speculative.shares import read_exactly, token_at
@@ -26,11 +26,13 @@ from tokenref.diagnosis.asked import (
     Change,
     Row,
     is_fused,
+    possible,
 )
-from tokenref.diagnosis.misread_questions import allowed_of
+from tokenref.diagnosis.misread_questions import ROUNDED, allowed_of
 from tokenref.diagnosis.mistakes import Summed, weights_of
 from tokenref.floats import Type, from_digits, nearest, pack, to_digits, type_of, unpack
 from tokenref.questions.sampling import unpack_parameters
+from tokenref.record import FILTER_OPS
 from tokenref.rules import STANDARD
 
 # ---- sums
@@ -58,6 +60,14 @@ def _with_rounded_weights(dtype: Type, are_shares: bool, asked: Asked) -> Row:
     return _reached(asked, reached(sums, asked.share * sums[-1]) + 1)
 
 
+def _by_rounded_number(rounded: Callable[[float], float], asked: Asked) -> Row:
+    """Return what a rounded number draws, which is the last token of the row if it is 1."""
+    if asked.op != "draw" or not asked.is_plain:
+        return {}
+    token = bisect_right(asked.sums, rounded(asked.share) * asked.sums[-1]) - 1
+    return {"token": min(token, len(asked.weights) - 1)}
+
+
 def _reached(asked: Asked, count: int) -> Row:
     """Return what is kept or drawn if this many tokens have a sum that is enough."""
     if asked.op == "draw":
@@ -69,15 +79,47 @@ def _reached(asked: Asked, count: int) -> Row:
 # ---- fused steps
 
 
-def _stepwise(after: Callable[[Asked, int, Sequence[float]], Sequence[float]], asked: Asked) -> Row:
-    """Return what is left and drawn if each step makes something else of logits."""
+After: TypeAlias = Callable[[Asked, int, Sequence[float]], Sequence[float]]
+"""Returns what one of the steps of a question makes of logits."""
+
+
+def _stepwise(after: After, asked: Asked, change: Change = lambda _: {}) -> Row:
+    """Return what is left and drawn if each step makes something else of logits.
+
+    The answer of the draw alone is changed, too.
+    """
     if not is_fused(asked):
         return {}
     row: Sequence[float] = asked.numbers
     for at in range(len(asked.row["steps"])):
         row = after(asked, at, row)
-    keep = [token for token, number in enumerate(row) if number != -inf]
-    return {"keep": keep, **_drawn(asked, keep, weights_of(row))}
+    keep, weights = possible(row), weights_of(row)
+    drawn = {**_drawn(asked, keep, weights)}
+    if drawn:
+        alone = {"probs": pack(weights, "f64"), "uniforms": asked.row["draw"]}
+        drawn |= change(Asked("draw", asked.profile, [alone], 0, drawn, asked.ask))
+    return {"keep": keep, **drawn}
+
+
+def in_steps(change: Change, asked: Asked) -> Row:
+    """Return what is left and drawn if the answers of filters and of the draw are changed."""
+
+    def after(asked: Asked, at: int, row: Sequence[float]) -> Sequence[float]:
+        step = asked.row["steps"][at]
+        is_known = row is asked.made[at]
+        right = asked.made[at + 1] if is_known else asked.after(step, row)
+        if step["step"] not in FILTER_OPS:
+            return right
+        alone = asked.filters[at] if is_known else asked.of_filter(step, row, right)
+        kept = {*change(alone).get("keep", alone.out["keep"])}
+        if kept == {*alone.out["keep"]}:
+            return right
+        return [number if token in kept else -inf for token, number in enumerate(row)]
+
+    try:
+        return _stepwise(after, asked, change)
+    except RowError:  # a later mask bans all that is kept
+        return {}
 
 
 def _with_finite_masks(asked: Asked, at: int, row: Sequence[float]) -> Sequence[float]:
@@ -99,6 +141,37 @@ def _with_stale_counts(asked: Asked, at: int, row: Sequence[float]) -> Sequence[
     counts = [asked.row["history"] if name in wide else generated for name in before]
     use = Use(step["step"], **unpack_parameters(step["params"]))
     return chain([use], row, [token for each in counts for token in each]).row
+
+
+def _for_each_occurrence(which: str, asked: Asked) -> Row:
+    """Return the answer with a penalty that is applied once for each occurrence of a token."""
+    if asked.profile != STANDARD:
+        return {}
+    if asked.op == "steps":
+        return _stepwise(lambda a, at, row: _repeated(which, a, a.row["steps"][at], row), asked)
+    if "penalt" not in asked.op:
+        return {}
+    step, dtype = {**asked.row, "step": asked.op}, type_of(asked.out["logits"])
+    row = _repeated(which, asked, step, asked.numbers)
+    return {"logits": pack([nearest(number, dtype) for number in row], dtype)}
+
+
+def _repeated(which: str, asked: Asked, step: Row, row: Sequence[float]) -> Sequence[float]:
+    name, params, history = step["step"], unpack_parameters(step["params"]), asked.row["history"]
+    by = params.get(which if name == "penalties" else "penalty")
+    if name not in {"penalties", f"{which}_penalty"} or by is None:
+        return asked.after(step, row)
+    start = asked.row["prompt_length"] if name == "presence_penalty" else params.get("skipped", 0)
+    window = params.get("window", 64 if name == "penalties" else None)
+    before = 0 if window is None else len(history) - window
+    counts = Counter(history[max(start, before) :])
+    others = {**step, "params": {**step["params"], which: 1 if which == "repetition" else 0}}
+    if name == "penalties" and which == "presence":
+        row = asked.after(others, row)
+    for least in range(max(counts.values(), default=0)):
+        again = [token for token, count in counts.items() if count > least]
+        row = chain([Use(f"{which}_penalty", penalty=by)], row, again).row
+    return asked.after(others, row) if name == "penalties" and which == "repetition" else row
 
 
 def _drawn(asked: Asked, order: Sequence[int], weights: Sequence[float]) -> Row:
@@ -126,7 +199,7 @@ def _from_sorted(asked: Asked) -> Row:
 
 
 def _zero_for_zero(asked: Asked) -> Row:
-    number = asked.row.get("draw" if asked.op == "steps" else "uniforms")
+    number = asked.row.get("uniforms")
     is_zero = "token" in asked.out and number is not None and unpack(number) == [0.0]
     return {"token": 0} if is_zero else {}
 
@@ -258,6 +331,8 @@ def _walked(
         total = nearest(total + last, dtype) if is_rounded else total + last
         sums.append(total)
     enough = asked.share * (total if is_whole else asked.sums[-1])
+    if is_whole and asked.op == "draw":  # found by halvings, even if the sums do not rise
+        return _reached(asked, bisect_right(sums, enough, 0, len(sums) - 1) + 1)
     is_exact = asked.op == "top_p"
     places = (at for at, each in enumerate(sums) if each > enough or (is_exact and each == enough))
     return _reached(asked, next(places, len(order) - 1) + 1)
@@ -268,13 +343,47 @@ def _least_probable(asked: Asked) -> Row:
     if not asked.is_plain or asked.op != "top_p":
         return {}
     order = sorted(asked.falling, key=lambda token: (asked.weights[token], token))
+    return _until(order, asked, asked.falling)
+
+
+def _until(order: Sequence[int], asked: Asked, best: Sequence[int]) -> Row:
+    """Return the first tokens of an order whose weights reach p, and as many as stay of others."""
     sums = [*accumulate(asked.weights[token] for token in order)]
-    least = unpack_parameters(asked.row["params"]).get("least", 1)
     count = bisect_left(sums, asked.share * sums[-1]) + 1
-    return {"keep": sorted({*order[:count], *asked.falling[:least]})}
+    least = unpack_parameters(asked.row["params"]).get("least", 1)
+    return {"keep": sorted({*order[:count], *best[:least]})}
 
 
-def _typical(distance: Callable[[float, float], float], asked: Asked) -> Row:
+Key: TypeAlias = Callable[[float], tuple[bool, float]]
+"""Returns by what a number is sorted, the best first."""
+
+_BY_BITS: Final[Sequence[Key]] = (
+    lambda number: (False, -abs(number)),
+    lambda number: (number >= 0, -abs(number)),  # as whole numbers
+    lambda number: (number < 0, -abs(number)),  # as whole numbers with a sign
+)
+"""How programs sort numbers that forget to turn the bits of negative ones."""
+
+
+def _sorted_by(key: Key, asked: Asked) -> Row:
+    """Return what is kept or chosen if logits, or distances from the entropy, are sorted by it."""
+    if asked.op == "typical":
+        return _typical(lambda surprise, entropy: key(-abs(surprise - entropy)), asked)
+    if "logits" not in asked.row or asked.profile != STANDARD:
+        return {}
+    order = sorted(possible(asked.numbers), key=lambda token: key(asked.numbers[token]))
+    if asked.op == "greedy":
+        return {"token": order[0]}
+    if asked.op == "top_p":
+        return _until(order, asked, order) if asked.is_plain else {}
+    if asked.op not in {"top_k", "min_p"}:
+        return {}
+    params = unpack_parameters(asked.row["params"])
+    kept = order[: params["k"]] if asked.op == "top_k" else asked.out["keep"]
+    return {"keep": sorted({*kept, *order[: params.get("least", 1)]})}
+
+
+def _typical(distance: Callable[[float, float], Any], asked: Asked) -> Row:
     """Return what typical filtering keeps by another distance of surprises from the entropy."""
     params = unpack_parameters(asked.row["params"]) if asked.op == "typical" else {}
     if params.keys() != {"mass"} or asked.profile != STANDARD or not 0 < params["mass"] < 1:
@@ -372,6 +481,22 @@ def _narrow_sum(asked: Asked) -> Row:
 _NARROW: Final = ("f16", "bf16")
 
 # ---- drafts
+
+
+def _target_row(asked: Asked) -> Row:
+    """Return a residual, or what is drawn from one, with the target row instead."""
+    if asked.op != "residual" or asked.profile != STANDARD:
+        return _speculated(partial(_rejected, lambda *_: (-1,)), asked)
+    dtype, row = type_of(asked.out["probs"]), unpack(asked.row["target"])
+    return {"probs": pack([nearest(weight / fsum(row), dtype) for weight in row], dtype)}
+
+
+def _one_draft_less(asked: Asked) -> Row:
+    """Return one draft less if all are accepted."""
+    count = len(asked.row["tokens"]) if asked.op == "speculative" else 0
+    if not 0 < count == asked.out["accepted"]:
+        return {}
+    return {"accepted": count - 1, "tokens": asked.out["tokens"][:count]}
 
 
 def _speculated(change: Callable[["_Drafts"], Sequence[int]], asked: Asked) -> Row:
@@ -482,6 +607,10 @@ _TYPES: Final[Sequence[tuple[str, Sequence[Type]]]] = (
 ANSWERS: Final[Mapping[str, Change]] = {
     "a finite number, as -1e9, for banned tokens, not -inf": partial(_stepwise, _with_finite_masks),
     "counts that the penalties before left in memory": partial(_stepwise, _with_stale_counts),
+    **{
+        f"a {which} penalty that counts each occurrence": partial(_for_each_occurrence, which)
+        for which in ("repetition", "presence")
+    },
     "a draw from the logits of the question": _from_question,
     "a draw of any token from the logits of the question": (
         lambda asked: (
@@ -495,6 +624,12 @@ ANSWERS: Final[Mapping[str, Change]] = {
         for dtype in _NARROW
     },
     "the least probable tokens until their sum reaches p": _least_probable,
+    **{
+        f"negative numbers in the wrong order, as their bits{VARIANT}{way}": partial(
+            _sorted_by, key
+        )
+        for way, key in enumerate(_BY_BITS)
+    },
     **{says: partial(_typical, distance) for says, distance in _DISTANCES.items()},
     **{
         f"logit 0 for the tokens that the last block of {size:,} lacks": partial(
@@ -506,6 +641,10 @@ ANSWERS: Final[Mapping[str, Change]] = {
         _with_log_of_sum, lambda asked: log(fsum(weights_of(unpack(asked.rows[0]["logits"]))))
     ),
     **{says: partial(_with_sum, summed) for says, summed in OF_SUMS.items()},
+    **{
+        f"{says}{VARIANT}": partial(_by_rounded_number, rounded)
+        for says, rounded in ROUNDED.items()
+    },
     "token 0 for the random number 0": _zero_for_zero,
     "every token kept for the threshold 0": _all_for_zero,
     "the logarithm of a rounded probability": _logarithms,
@@ -528,7 +667,8 @@ ANSWERS: Final[Mapping[str, Change]] = {
         )
     },
     **{
-        f"{says} {size:,} tokens": partial(_walked, size, carried, (), False)
+        f"{says} {size:,} tokens{VARIANT}{is_whole}": partial(_walked, size, carried, (), is_whole)
+        for is_whole in (False, True)
         for says, carried in _CARRIED.items()
         for size in (32, 64, 128, 256, 512, 1024)
     },
@@ -553,6 +693,8 @@ ANSWERS: Final[Mapping[str, Change]] = {
         for bits in (32, 64, 128)
     },
     **{f"{n} rounds of Philox, not 10": partial(_with_rounds, n) for n in (6, 7, 8, 9)},
+    "the target row for the residual": _target_row,
+    "one draft less if all are accepted": _one_draft_less,
     **{says: partial(_speculated, partial(_judged, by)) for says, by in _JUDGED.items()},
     **{says: partial(_speculated, partial(_rejected, way)) for says, way in _REJECTED.items()},
     **{
