@@ -11,7 +11,9 @@ import msgspec
 from bpe_ref import load, vocabulary_of
 from tokenref.answers import Answer, Crashed, Ok, Refused, Session, Unsupported
 from tokenref.engines.reference import ReferenceEngine
-from tokenref.packaged import fixtures_folder
+
+
+FIXTURES = Path(__file__).parent.parent.parent / "fixtures"
 
 
 class Named(msgspec.Struct):
@@ -28,7 +30,7 @@ def profiles() -> dict[str, dict[str, list[str]]]:
     """Return every operation with the profiles that records have."""
     found: dict[str, set[str]] = {}
     for topic in ("bpe", "sampling", "regress"):
-        for path in (fixtures_folder() / topic).rglob("*.jsonl"):
+        for path in (FIXTURES / topic).rglob("*.jsonl"):
             for line in path.read_bytes().splitlines()[1:]:
                 case = NAMED.decode(line)
                 found.setdefault(case.id.split("/")[1], set()).add(case.profile)
