@@ -12,7 +12,6 @@ from bpe_ref import load, vocabulary_of
 from tokenref.answers import Answer, Crashed, Ok, Refused, Session, Unsupported
 from tokenref.engines.reference import ReferenceEngine
 
-
 FIXTURES = Path(__file__).parent.parent.parent / "fixtures"
 
 
