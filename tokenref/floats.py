@@ -287,7 +287,8 @@ def grid_digits(
     Number i of the grid is k * 2**-s, where s is the type's number in `SHIFTS`
     and k is SplitMix64's output i for the seed, modulo `span`. `puts` replace some of the numbers.
     """
-    grid, width = _grid(seed, n, span, dtype), DIGITS[dtype]
+    make = _grid if n <= _KEPT else _grid.__wrapped__
+    grid, width = make(seed, n, span, dtype), DIGITS[dtype]
     parts, start = [], 0
     for place, number in sorted(dict(puts).items()):
         parts += [grid[start : place * width], number]
@@ -295,7 +296,11 @@ def grid_digits(
     return "".join([*parts, grid[start:]])
 
 
-@lru_cache(maxsize=64)
+_KEPT: Final = 1 << 18
+"""Maximum length of a grid that is kept for other rows."""
+
+
+@lru_cache(maxsize=256)  # the records have 218, of 51 megabytes
 def _grid(seed: str, n: int, span: int, dtype: Type) -> str:
     """Return the digits of a grid, which many rows share but for some numbers."""
     step = 2.0 ** -SHIFTS[dtype]

@@ -20,9 +20,12 @@ from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import lru_cache
 from itertools import accumulate, pairwise
 from math import exp, inf, isfinite, log, nan, nextafter
 from typing import Any, ClassVar, Final, NamedTuple
+
+import msgspec
 
 from sampling_ref.numbers.binary32 import to_binary32
 from tokenref.answers import Answer, Ok, Refused, Unsupported
@@ -348,10 +351,16 @@ class _Groups(NamedTuple):
 
 
 def _groups(request: Mapping[str, Any]) -> _Groups:
-    row = Counter(number for number in _row(request) if -inf < number < inf)
+    is_exact = "probs" in request
+    return _groups_of(msgspec.json.encode(request["probs" if is_exact else "logits"]), is_exact)
+
+
+@lru_cache(maxsize=8)  # the rows of a batch are few, and repeat
+def _groups_of(encoded: bytes, is_exact: bool) -> _Groups:
+    row = Counter(n for n in unpack(msgspec.json.decode(encoded)) if -inf < n < inf)
     counts = sorted(row.items(), reverse=True)
     weights: list[Any]
-    if "probs" in request:
+    if is_exact:
         counts = [(share, count) for share, count in counts if share > 0]
         ratios = [share.as_integer_ratio() for share, _ in counts]
         unit = max((below for _, below in ratios), default=1)
@@ -366,7 +375,7 @@ def _groups(request: Mapping[str, Any]) -> _Groups:
         if weight:
             groups.append((total, count, weight))
             total += weight * count
-    return _Groups(groups, total or 1, 0) if "probs" in request else _Groups(groups, 1, _ERROR)
+    return _Groups(groups, total or 1, 0) if is_exact else _Groups(groups, 1, _ERROR)
 
 
 def _meets_a_sum(p: float, request: Mapping[str, Any]) -> bool:
