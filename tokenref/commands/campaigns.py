@@ -28,7 +28,7 @@ from tokenref.fuzzing.campaign import (
     run_campaign,
 )
 from tokenref.fuzzing.comparing import Comparer
-from tokenref.fuzzing.drawn_questions import a_few_questions, drawn, plan_of, questions_of
+from tokenref.fuzzing.drawn_questions import drawn, plan_of, questions_of, three_questions
 from tokenref.fuzzing.findings import Finding, LikelyBugs, finding_of, likely_bugs, named_subject
 from tokenref.fuzzing.journal import Bug, Footer, Journal, Writer, open_journal, read_journal
 from tokenref.fuzzing.plan import GROUP, Limits, Plan, Question, Selection, Shard, kind_of
@@ -269,21 +269,22 @@ def supported(
 
 def _answers(comparer: Comparer, op: str, subjects: Sequence[str], pattern: str | None) -> bool:
     """Return whether an engine answers any of a few questions of an operation."""
+    questions: Iterable[Question]
     if kind_of(op) == "sampler":
-        questions = [
+        questions = (
             Question(op, each, SAMPLERS, "", drawn(SAMPLER_QUESTIONS[op](each), "probe", op, each))
             for each in profiles_of(op)
-        ]
-        return any(comparer.compare([one])[0].fate != "unsupported" for one in questions)
-    wants_tokenizer = kind_of(op) == "tokenizer"
-    usual = ("unk", "post_template_bos") if wants_tokenizer else ("tiny", "byte_order")
-    fitting = [
-        name
-        for name in subjects or usual
-        if isinstance(named_subject(name, pattern), TokenizerFile) == wants_tokenizer
-    ]
-    questions = [each for name in fitting for each in a_few_questions(op, name, pattern)]
-    return any(outcome.fate != "unsupported" for outcome in comparer.compare(questions))
+        )
+    else:
+        wants_tokenizer = kind_of(op) == "tokenizer"
+        usual = ("unk", "post_template_bos") if wants_tokenizer else ("tiny", "byte_order")
+        questions = (
+            each
+            for name in subjects or usual
+            if isinstance(named_subject(name, pattern), TokenizerFile) == wants_tokenizer
+            for each in three_questions(op, name, pattern)
+        )
+    return any(comparer.compare([one])[0].fate != "unsupported" for one in questions)
 
 
 def supported_profiles(engine: Engine) -> list[str]:

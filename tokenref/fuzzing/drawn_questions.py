@@ -10,7 +10,7 @@ would supply them (`fuzz_one_input`, a public function), and the bytes are SHAKE
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from hashlib import sha256, shake_256
 from importlib.metadata import version
@@ -68,18 +68,17 @@ def questions_of(selection: Selection, seed: int, group: int) -> list[Question]:
     return [Question(op, _profile(op, subject, each), subject, name, each) for op, each in asked]
 
 
-def a_few_questions(
-    op: str, name: str, pattern: str | None = None, count: int = 3
-) -> list[Question]:
-    """Return a few questions about a named vocabulary or tokenizer, to try an engine.
+def three_questions(op: str, name: str, pattern: str | None = None) -> Iterator[Question]:
+    """Yield three questions about a named vocabulary or tokenizer, to try an engine.
 
-    >>> [question.op for question in a_few_questions("count", "doubles")]
+    >>> [question.op for question in three_questions("count", "doubles")]
     ['count', 'count', 'count']
     """
     subject = named_subject(name, pattern)
     strategy = _strategies([op], subject)[op]
-    asked = [drawn(strategy, "a few", op, place) for place in range(count)]
-    return [Question(op, _profile(op, subject, each), subject, name, each) for each in asked]
+    for place in range(3):
+        asked = drawn(strategy, "a few", op, place)
+        yield Question(op, _profile(op, subject, asked), subject, name, asked)
 
 
 def fingerprint(selection: Selection, seed: int) -> str:
