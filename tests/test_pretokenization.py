@@ -168,7 +168,8 @@ def test_the_edges_of_every_class_are_cut_by_the_definition(pattern: str) -> Non
 
 @pytest.mark.parametrize("pattern", MODELS)
 def test_long_runs_are_cut_by_the_definition(pattern: str) -> None:
-    text = "".join(one * 3000 for one in "a A你1-\n x\n\t 'S")
+    times = 1100 if pattern == KIMI else 3000  # for which the definition takes quadratic time
+    text = "".join(one * times for one in "a A你1-\n x\n\t 'S")
     assert Pretokenizer(pattern).pieces(text) == pieces_by_definition(pattern, text)
 
 
