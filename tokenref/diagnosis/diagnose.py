@@ -279,13 +279,6 @@ class _Naming:
             again = signatures_of_misread(
                 rest, self.passed, self.reference, exchanged, NEARLY_ALL, self.late
             )
-            alike = [(each.name.partition("params")[2], each.answers) for each in again]
-            again = [  # a parameter that is the only one is all of them
-                each
-                for each in again
-                if (f" of {each.name.partition(' of ')[2]}", each.answers) not in alike
-                or each.name.startswith("params of ")
-            ]
             known = self.known._replace(causes=again)
             together = likely(
                 matches_of(again, self.passed.keys(), rest), rest, self.fewest, known.left_out

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import accumulate, groupby, pairwise, product
-from math import copysign, exp, fsum, inf, log
+from math import exp, fsum, inf, log
 from sys import float_info
 from typing import Any, Final, TypeAlias
 
@@ -36,7 +36,7 @@ from tokenref.diagnosis.mistakes import (
     truncated,
     weights_of,
 )
-from tokenref.floats import SMALLEST_NORMAL, Type, is_numbers, nearest, pack, type_of, unpack
+from tokenref.floats import is_numbers, nearest, pack, type_of, unpack
 from tokenref.questions.sampling import tokens_of, unpack_parameters
 from tokenref.record import FILTER_OPS, Case
 from tokenref.rules import STANDARD
@@ -316,17 +316,6 @@ def _with_parameter(
     return {"params": changed(asked.op, row["params"])} if "params" in row else {}
 
 
-def _in_window(asked: Asked) -> Row:
-    """Return a history of which tokens are skipped from the beginning of the window."""
-    params, length = asked.row.get("params", {}), len(asked.row.get("history") or [])
-    window = params.get("window")
-    if window is None or window >= length:
-        return {}
-    start = min(length, asked.row["prompt_length"] + length - window)
-    skipped = {"skipped": params["skipped"] + length - window} if "skipped" in params else {}
-    return {"prompt_length": start, "params": {**params, **skipped}}
-
-
 def _without_each(size: int, asked: Asked) -> Row:
     """Return a history without the last of each `size` tokens, and windows that end as before."""
     history = asked.row.get("history") or []
@@ -444,19 +433,6 @@ def _coins(places: Callable[[int], Sequence[int]], asked: Asked) -> Row:
     return {"uniforms": pack([*coins, *uniforms[count:]], "f64")}
 
 
-def _flushed(dtype: Type, asked: Asked) -> Row:
-    """Return rows without subnormal numbers."""
-    return {
-        part: pack(_normal(unpack(asked.row[part]), dtype), dtype)
-        for part in ("logits", "probs")
-        if part in asked.row and type_of(asked.row[part]) == dtype
-    }
-
-
-def _normal(numbers: Sequence[float], dtype: Type) -> list[float]:
-    return [copysign(0.0, n) if abs(n) < SMALLEST_NORMAL[dtype] else n for n in numbers]
-
-
 def _taken_for_logits(asked: Asked) -> Row:
     weights = unpack(asked.row["probs"]) if "probs" in asked.row else ()
     return {"probs": pack([exp(min(p, 700.0)) for p in weights], "f64")} if weights else {}
@@ -520,7 +496,6 @@ QUESTIONS: Final[Mapping[str, Change]] = {
     **{
         says: partial(_recounted, counted, says in _COUNTED) for says, counted in _HISTORIES.items()
     },
-    "a window without the tokens that are skipped, or as many as the prompt has": _in_window,
     **{
         f"a history without the last of each {n} tokens": partial(_without_each, n)
         for n in (32, 64, 128, 256)
@@ -532,10 +507,6 @@ QUESTIONS: Final[Mapping[str, Change]] = {
         _coins, lambda count: [*range(1, count), count - 1]
     ),
     **{says: partial(_with_rounded, rounded) for says, rounded in ROUNDED.items()},
-    **{
-        f"0 for subnormal numbers of rows in {dtype}": partial(_flushed, dtype)
-        for dtype in SMALLEST_NORMAL
-    },
 }
 """Changed questions."""
 
@@ -561,8 +532,11 @@ def exchanged(op: str, rows: Sequence[Row]) -> Iterator[Misreading]:
 
 def _parts(row: Row) -> list[str]:
     steps = [step for step in row.get("steps", []) if isinstance(step, dict)]
-    given = [each["params"] for each in (row, *steps) if "params" in each]
-    names = [name for params in given for name in params if name != "vocab_size"]
+    own, *others = (
+        [name for name in each.get("params", ()) if name != "vocab_size"] for each in (row, *steps)
+    )
+    names = [name for each in others for name in each]
+    names += own if len(own) > 1 else []  # a parameter alone is all of them
     return [*row, *(step["step"] for step in steps), *names]
 
 
