@@ -1993,7 +1993,7 @@ def test_what_is_not_misread_for_lack_of_time_says_so(
     cases = [c for c in catalogue.cases if (op_of(c), c.profile) == ("speculative", "standard")]
     cases = [case for case in cases if size(case)[0] < 100]
     found = run(SamplersWithHandler(handle=speculates(2)), cases, catalogue)
-    monkeypatch.setattr("tokenref.diagnosis.asked_again.MOST_SECONDS", 0)
+    monkeypatch.setattr("tokenref.diagnosis.misreadings.MOST_SECONDS", 0)
     late = run(SamplersWithHandler(handle=speculates(2)), cases, catalogue).diagnoses[-1]
     assert late.name == "late diagnosis"
     assert late.sentence.endswith("not compared with all misread questions, for lack of time")
