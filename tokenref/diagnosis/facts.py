@@ -47,6 +47,8 @@ VAGUE: Final = frozenset(
         "one token more is kept",
         "one token less is kept",
         "tokens that equal the last kept one are missing",
+        "the token is the next one",
+        "the token is the one before",
         AS_BEFORE,
         ORDERED,
     }

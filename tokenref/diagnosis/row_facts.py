@@ -382,3 +382,7 @@ def _of_place(want: int, have: int, count: int) -> Iterator[str]:
         yield AT_THE_END
     if count > FIRST_BLOCK and have == 0:
         yield "the answer is token 0"
+    if have == want + 1:
+        yield "the token is the next one"
+    if have == want - 1:
+        yield "the token is the one before"
