@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import accumulate, groupby, pairwise, product
-from math import exp, fsum, inf, log
+from math import copysign, exp, fsum, inf, log
 from sys import float_info
 from typing import Any, Final, TypeAlias
 
@@ -36,7 +36,7 @@ from tokenref.diagnosis.mistakes import (
     truncated,
     weights_of,
 )
-from tokenref.floats import is_numbers, nearest, pack, type_of, unpack
+from tokenref.floats import SMALLEST_NORMAL, Type, is_numbers, nearest, pack, type_of, unpack
 from tokenref.questions.sampling import tokens_of, unpack_parameters
 from tokenref.record import FILTER_OPS, Case
 from tokenref.rules import STANDARD
@@ -433,6 +433,19 @@ def _coins(places: Callable[[int], Sequence[int]], asked: Asked) -> Row:
     return {"uniforms": pack([*coins, *uniforms[count:]], "f64")}
 
 
+def _flushed(dtype: Type, asked: Asked) -> Row:
+    """Return rows without subnormal numbers."""
+    return {
+        part: pack(_normal(unpack(asked.row[part]), dtype), dtype)
+        for part in ("logits", "probs")
+        if part in asked.row and type_of(asked.row[part]) == dtype
+    }
+
+
+def _normal(numbers: Sequence[float], dtype: Type) -> list[float]:
+    return [copysign(0.0, n) if abs(n) < SMALLEST_NORMAL[dtype] else n for n in numbers]
+
+
 def _taken_for_logits(asked: Asked) -> Row:
     weights = unpack(asked.row["probs"]) if "probs" in asked.row else ()
     return {"probs": pack([exp(min(p, 700.0)) for p in weights], "f64")} if weights else {}
@@ -507,6 +520,10 @@ QUESTIONS: Final[Mapping[str, Change]] = {
         _coins, lambda count: [*range(1, count), count - 1]
     ),
     **{says: partial(_with_rounded, rounded) for says, rounded in ROUNDED.items()},
+    **{
+        f"0 for subnormal numbers of rows in {dtype}": partial(_flushed, dtype)
+        for dtype in SMALLEST_NORMAL
+    },
 }
 """Changed questions."""
 

@@ -5,6 +5,7 @@ To add one, write a function of a question and a line in `PROPERTIES`.
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
+from math import inf
 from typing import Any, Final
 
 import msgspec
@@ -43,6 +44,15 @@ def _is_negative(_: object, rows: _Rows) -> bool:
     return any(max(unpack(each), default=0.0) < 0 for each in given)
 
 
+def _is_impossible(_: object, rows: _Rows) -> bool:
+    return any(
+        isinstance(row.get(name), Mapping) and none in unpack(row[name])
+        for row in rows
+        if "mass" in row.get("params", ())  # of typical filtering, which has an entropy
+        for name, none in (("logits", -inf), ("probs", 0.0))
+    )
+
+
 def _starts(parts: Mapping[str, Any], rows: _Rows) -> list[int]:
     """Return at which number of a batch each row begins."""
     layout = parts.get("layout", {})
@@ -72,6 +82,7 @@ PROPERTIES: Final[Mapping[str, Callable[[Mapping[str, Any], _Rows], bool]]] = {
     "rows have negative logits only: perhaps a maximum begins at 0, or the sign is lost": (
         _is_negative
     ),
+    "rows have impossible tokens: perhaps 0 times the logarithm of 0 is NaN": _is_impossible,
     **{
         f"rows have a multiple of {size:,} tokens, and all others pass": partial(_is_multiple, size)
         for size in _SIZES
