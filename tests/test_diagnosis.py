@@ -1057,6 +1057,7 @@ def test_every_valid_question_can_be_misread(catalogue: Catalogue) -> None:
             said.add(says)
     assert "answers with numbers of bf16 cut off, not rounded" in said
     assert "answers with 0 for subnormal numbers of rows in f32" in said
+    assert "answers with k of at most 64" in {each.partition(" #")[0] for each in said}
 
 
 def test_a_misread_question_that_right_answers_contradict_is_not_named(
@@ -1993,7 +1994,7 @@ def test_what_is_not_misread_for_lack_of_time_says_so(
     cases = [c for c in catalogue.cases if (op_of(c), c.profile) == ("speculative", "standard")]
     cases = [case for case in cases if size(case)[0] < 100]
     found = run(SamplersWithHandler(handle=speculates(2)), cases, catalogue)
-    monkeypatch.setattr("tokenref.diagnosis.asked_again.MOST_SECONDS", 0)
+    monkeypatch.setattr("tokenref.diagnosis.misreadings.MOST_SECONDS", 0)
     late = run(SamplersWithHandler(handle=speculates(2)), cases, catalogue).diagnoses[-1]
     assert late.name == "late diagnosis"
     assert late.sentence.endswith("not compared with all misread questions, for lack of time")

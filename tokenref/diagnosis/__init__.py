@@ -17,8 +17,7 @@ a fact about wrong answers       `facts`,             yield it in the function a
 a property of what fails         `questions`          add a function and its name in `PROPERTIES`
 ===============================  ===================  =============================================
 
-`diagnose` asks for all of them. `misreadings` lets the reference answer what is misread, and
-`asked_again` compares that with the answers of a run.
+`diagnose` asks for all of them. `misreadings` lets the reference answer what is misread.
 """
 
 import os

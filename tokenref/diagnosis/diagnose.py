@@ -146,9 +146,8 @@ def _of_one(seen: Result, known: Known, reference: Reference | None) -> Iterator
     alike = [each for each in known.causes if each.answers.get(record) == seen.answer]
     names = {in_words(each): each.name for each in alike}
     if reference is not None and case.vocab is None:
-        from tokenref.diagnosis.asked_again import Patience
         from tokenref.diagnosis.misread_questions import exchanged
-        from tokenref.diagnosis.misreadings import misread, said_of, usual
+        from tokenref.diagnosis.misreadings import Patience, misread, said_of, usual
 
         patience = Patience()
         for ways in (exchanged, usual):
@@ -216,8 +215,7 @@ class _Naming:
         """Failures that were not misread in every way, for lack of time."""
         if reference is not None:
             from tokenref.diagnosis.asked import MOST_AGAIN
-            from tokenref.diagnosis.asked_again import signatures_of_misread
-            from tokenref.diagnosis.misreadings import usual
+            from tokenref.diagnosis.misreadings import signatures_of_misread, usual
 
             again = signatures_of_misread(failed, passed, reference, usual, MOST, self.late)
             asked = {r: s.case for r, s in failed.items() if op_of(s.case) not in OWN_DRAW_OPS}
@@ -273,19 +271,12 @@ class _Naming:
         """Name parts of other rows of a batch, and other steps, that give the answers."""
         rest, ops = self._rest(), {"steps"}
         if self.reference is not None:
-            from tokenref.diagnosis.asked_again import signatures_of_misread
             from tokenref.diagnosis.misread_questions import exchanged
+            from tokenref.diagnosis.misreadings import signatures_of_misread
 
             again = signatures_of_misread(
                 rest, self.passed, self.reference, exchanged, NEARLY_ALL, self.late
             )
-            alike = [(each.name.partition("params")[2], each.answers) for each in again]
-            again = [  # a parameter that is the only one is all of them
-                each
-                for each in again
-                if (f" of {each.name.partition(' of ')[2]}", each.answers) not in alike
-                or each.name.startswith("params of ")
-            ]
             known = self.known._replace(causes=again)
             together = likely(
                 matches_of(again, self.passed.keys(), rest), rest, self.fewest, known.left_out

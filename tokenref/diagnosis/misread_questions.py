@@ -316,17 +316,6 @@ def _with_parameter(
     return {"params": changed(asked.op, row["params"])} if "params" in row else {}
 
 
-def _in_window(asked: Asked) -> Row:
-    """Return a history of which tokens are skipped from the beginning of the window."""
-    params, length = asked.row.get("params", {}), len(asked.row.get("history") or [])
-    window = params.get("window")
-    if window is None or window >= length:
-        return {}
-    start = min(length, asked.row["prompt_length"] + length - window)
-    skipped = {"skipped": params["skipped"] + length - window} if "skipped" in params else {}
-    return {"prompt_length": start, "params": {**params, **skipped}}
-
-
 def _without_each(size: int, asked: Asked) -> Row:
     """Return a history without the last of each `size` tokens, and windows that end as before."""
     history = asked.row.get("history") or []
@@ -520,7 +509,6 @@ QUESTIONS: Final[Mapping[str, Change]] = {
     **{
         says: partial(_recounted, counted, says in _COUNTED) for says, counted in _HISTORIES.items()
     },
-    "a window without the tokens that are skipped, or as many as the prompt has": _in_window,
     **{
         f"a history without the last of each {n} tokens": partial(_without_each, n)
         for n in (32, 64, 128, 256)
@@ -561,8 +549,11 @@ def exchanged(op: str, rows: Sequence[Row]) -> Iterator[Misreading]:
 
 def _parts(row: Row) -> list[str]:
     steps = [step for step in row.get("steps", []) if isinstance(step, dict)]
-    given = [each["params"] for each in (row, *steps) if "params" in each]
-    names = [name for params in given for name in params if name != "vocab_size"]
+    own, *others = (
+        [name for name in each.get("params", ()) if name != "vocab_size"] for each in (row, *steps)
+    )
+    names = [name for each in others for name in each]
+    names += own if len(own) > 1 else []  # a parameter alone is all of them
     return [*row, *(step["step"] for step in steps), *names]
 
 

@@ -3,7 +3,7 @@
 `causes.json.xz` contains the signature of each seeded bug, of each rule and of each engine's rules.
 `python -m authoring mutants` writes it, so a new mutant in `authoring/mutants` is a new named
 cause. Answers are compared by digests, in which numbers are rounded, because engines calculate in
-different precisions. `asked_again` makes the signatures of misread questions when they are needed.
+different precisions. `misreadings` makes the signatures of misread questions when they are needed.
 
 A cause *explains* a failure if its signature has the record with this answer. The cause that
 explains most is taken first, then the one that explains most of the rest. A cause is named only if

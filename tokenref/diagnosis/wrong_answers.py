@@ -225,33 +225,21 @@ def _part(asked: Asked) -> str:
     return next(parts, "") if "logits" in asked.row else ""
 
 
-def _rounded_otherwise(
-    types: Container[Type], rounded: Callable[[float, float, Type], float], asked: Asked
-) -> Row:
-    """Return numbers of 16 bits that are rounded otherwise."""
+def _cut_off(types: Container[Type], asked: Asked) -> Row:
+    """Return numbers of 16 bits that are cut off, not rounded."""
     part = _part(asked)
     if not part or (dtype := type_of(asked.out[part])) not in types or part not in asked.wide:
         return {}
     exact = unpack(asked.wide[part])
-    numbers = [n if isinf(n) else rounded(n, nearest(n, dtype), dtype) for n in exact]
+    numbers = [n if isinf(n) else _not_farther(n, nearest(n, dtype), dtype) for n in exact]
     return {part: pack(numbers, dtype)}
 
 
-def _cut_off(exact: float, right: float, dtype: Type) -> float:
+def _not_farther(exact: float, right: float, dtype: Type) -> float:
     """Return the next number of a type that is not farther from 0."""
-    return right if abs(right) <= abs(exact) else _next(right, -1, dtype)
-
-
-def _away(exact: float, right: float, dtype: Type) -> float:
-    """Return the nearest number of a type, of two the one farther from 0."""
-    other = _next(right, 1, dtype)
-    return other if abs(other) - abs(exact) == abs(exact) - abs(right) else right
-
-
-def _next(number: float, by: int, dtype: Type) -> float:
-    """Return the number of a type that is `by` units farther from 0."""
-    digits = to_digits([number], dtype)
-    return from_digits(f"{int(digits, 16) + by:04x}", dtype)[0]
+    if abs(right) <= abs(exact):
+        return right
+    return from_digits(f"{int(to_digits([right], dtype), 16) - 1:04x}", dtype)[0]
 
 
 _MOST_WORDS: Final = 256
@@ -659,12 +647,8 @@ ANSWERS: Final[Mapping[str, Change]] = {
         )
     ),
     **{
-        f"numbers of {name} {says}": partial(_rounded_otherwise, types, rounded)
+        f"numbers of {name} cut off, not rounded": partial(_cut_off, types)
         for name, types in _TYPES
-        for says, rounded in (
-            ("cut off, not rounded", _cut_off),
-            ("with halves rounded away from zero", _away),
-        )
     },
     **{
         f"{says} {size:,} tokens{VARIANT}{is_whole}": partial(_walked, size, carried, (), is_whole)
