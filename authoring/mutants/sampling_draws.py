@@ -488,6 +488,33 @@ def speculation_judges_by_the_next_row(request: dict[str, Any]) -> Mapping[str, 
     return {"target": [*rows[1:], rows[-1]]} if len(rows) > 1 else {}
 
 
+_OWN_ROWS: Final = _speculation(
+    [(0.75, 0.25), (0.5, 0.5)], [(0.25, 0.75), (0.5, 0.5), (0.5, 0.5)], [1, 0], [0.5, 0.875, 0.5]
+)
+
+
+@answering("speculative", _OWN_ROWS)
+@other_question
+def speculation_judges_by_the_first_target(request: dict[str, Any]) -> Mapping[str, Any]:
+    """Every draft is judged by the target's row of the first; the bonus row is right."""
+    first, *rest = request["target"]
+    return {"target": [first] * len(rest) + rest[-1:]} if rest else {}
+
+
+@answering("speculative", _OWN_ROWS)
+@other_question
+def speculation_judges_by_the_first_draft(request: dict[str, Any]) -> Mapping[str, Any]:
+    """Every draft is judged by the draft model's row of the first."""
+    return {"draft": request["draft"][:1] * len(request["draft"])}
+
+
+@answering("speculative", _OWN_ROWS)
+@other_question
+def speculation_judges_by_the_draft_before(request: dict[str, Any]) -> Mapping[str, Any]:
+    """Every draft is judged by the draft model's row of the draft before it."""
+    return {"draft": [*request["draft"][:1], *request["draft"][:-1]]}
+
+
 @answering("speculative", _KEPT)
 @other_answer
 def speculation_counts_one_less(out: dict[str, Any], _: Request) -> Mapping[str, Any]:

@@ -240,7 +240,7 @@ def _case(
             slug,
             usual_row(seed + attempt, size),
             params,
-            "Logits and a parameter as they are in use: the answer is the same in every arithmetic.",
+            "Logits as in use: the same answer in every arithmetic.",
             (
                 "Margin",
                 "Unsorted",

@@ -878,6 +878,34 @@ def _small_mistakes() -> Iterator[SamplerDraft]:
         "The target gives the draft 2^-21, which is not 0: the random number 0 accepts it.",
         "docs/sampling.md#speculative-decoding", "SpeculativeRatio", purposes=[gives(accepted=1)],
     )  # fmt: skip
+    for slug, draft, target, tokens, numbers, accepted, why in (
+        (
+            "all", [(0.5, 0.375, 0.125), (0.25, 0.25, 0.5), (0.75, 0.125, 0.125)],
+            [(0.125, 0.625, 0.25), (0.375, 0.375, 0.25), (0.25, 0.375, 0.375), (0.25, 0.125, 0.625)],
+            [2, 0, 1], [0.875, 0.875, 0.625, 0.125], 3,
+            "Each draft has its own rows, by which it is accepted. By the rows of another draft one is rejected.",
+        ),
+        (
+            "one", [(0.125, 0.25, 0.625), (0.25, 0.375, 0.375), (0.125, 0.625, 0.25)],
+            [(0.375, 0.5, 0.125), (0.125, 0.375, 0.5), (0.5, 0.375, 0.125), (0.25, 0.125, 0.625)],
+            [0, 0, 1], [0.125, 0.875, 0.875, 0.625], 1,
+            "Each draft has its own rows, and the second is rejected by them. By the rows of another draft it is accepted.",
+        ),
+        (
+            "two", [(0.125, 0.625, 0.25), (0.5, 0.25, 0.25), (0.375, 0.5, 0.125)],
+            [(0.125, 0.375, 0.5), (0.375, 0.375, 0.25), (0.625, 0.25, 0.125), (0.25, 0.25, 0.5)],
+            [2, 1, 1], [0.875, 0.875, 0.625, 0.875], 2,
+            "Each draft has its own rows, and the third is rejected by them. By the rows of another draft it is accepted, or one before it is rejected.",
+        ),
+    ):  # fmt: skip
+        yield _case(
+            "speculative", "chain", f"own-rows-{slug}",
+            {
+                "draft": [*map(pack, draft)], "target": [*map(pack, target)], "tokens": tokens,
+                "uniforms": pack(numbers), "params": {},
+            },
+            why, "docs/sampling.md#speculative-decoding", "SpeculativeRatio", purposes=[gives(accepted=accepted)],
+        )  # fmt: skip
     even = pack([0.5, 0.5])
     rows = [
         {
