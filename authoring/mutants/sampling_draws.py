@@ -488,33 +488,6 @@ def speculation_judges_by_the_next_row(request: dict[str, Any]) -> Mapping[str, 
     return {"target": [*rows[1:], rows[-1]]} if len(rows) > 1 else {}
 
 
-_OWN_ROWS: Final = _speculation(
-    [(0.75, 0.25), (0.5, 0.5)], [(0.25, 0.75), (0.5, 0.5), (0.5, 0.5)], [1, 0], [0.5, 0.875, 0.5]
-)
-
-
-@answering("speculative", _OWN_ROWS)
-@other_question
-def speculation_judges_by_the_first_target(request: dict[str, Any]) -> Mapping[str, Any]:
-    """Every draft is judged by the target's row of the first; the bonus row is right."""
-    first, *rest = request["target"]
-    return {"target": [first] * len(rest) + rest[-1:]} if rest else {}
-
-
-@answering("speculative", _OWN_ROWS)
-@other_question
-def speculation_judges_by_the_first_draft(request: dict[str, Any]) -> Mapping[str, Any]:
-    """Every draft is judged by the draft model's row of the first."""
-    return {"draft": request["draft"][:1] * len(request["draft"])}
-
-
-@answering("speculative", _OWN_ROWS)
-@other_question
-def speculation_judges_by_the_draft_before(request: dict[str, Any]) -> Mapping[str, Any]:
-    """Every draft is judged by the draft model's row of the draft before it."""
-    return {"draft": [*request["draft"][:1], *request["draft"][:-1]]}
-
-
 @answering("speculative", _KEPT)
 @other_answer
 def speculation_counts_one_less(out: dict[str, Any], _: Request) -> Mapping[str, Any]:
@@ -619,6 +592,52 @@ def bonus_token_of_the_row_before(last: int, accepted: int, request: Request) ->
     if accepted < len(request["tokens"]):
         return last
     return _drawn_from(unpack(request["target"][-2]), unpack(request["uniforms"])[-1], last)
+
+
+def _judged(change: Callable[[Request], Mapping[str, Any]]) -> SamplerHandler:
+    """Judge drafts by other rows; what replaces a rejected one is drawn from the right ones."""
+
+    @wraps(change)
+    def handle(session: SamplerSession, op: str, request: Request) -> Answer:
+        right = session.answer(op, request)
+        if not isinstance(right, Ok) or session.profile != "standard" or not request["tokens"]:
+            return right
+        judged = session.answer(op, {**request, **change(request)})
+        if not isinstance(judged, Ok) or judged.out["accepted"] == len(request["tokens"]):
+            return judged
+        *kept, other = judged.out["tokens"]
+        left = _left(judged.out["accepted"], request)
+        last = _drawn_from(left, unpack(request["uniforms"])[-1], other)
+        return Ok({**judged.out, "tokens": [*kept, last]})
+
+    return handle
+
+
+_OWN_ROWS: Final = _speculation(
+    [(0.75, 0.25), (0.5, 0.5)], [(0.25, 0.75), (0.5, 0.5), (0.5, 0.5)], [1, 0], [0.5, 0.875, 0.5]
+)
+
+
+@answering("speculative", _OWN_ROWS)
+@_judged
+def speculation_judges_by_the_first_target(request: Request) -> Mapping[str, Any]:
+    """Every draft is judged by the target's row of the first; the bonus row is right."""
+    first, *rest = request["target"]
+    return {"target": [first] * len(rest) + rest[-1:]} if rest else {}
+
+
+@answering("speculative", _OWN_ROWS)
+@_judged
+def speculation_judges_by_the_first_draft(request: Request) -> Mapping[str, Any]:
+    """Every draft is judged by the draft model's row of the first."""
+    return {"draft": request["draft"][:1] * len(request["draft"])}
+
+
+@answering("speculative", _OWN_ROWS)
+@_judged
+def speculation_judges_by_the_draft_before(request: Request) -> Mapping[str, Any]:
+    """Every draft is judged by the draft model's row of the draft before it."""
+    return {"draft": [*request["draft"][:1], *request["draft"][:-1]]}
 
 
 # ---- adaptive samplers

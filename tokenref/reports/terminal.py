@@ -326,7 +326,7 @@ def _print_failures(console: Console, summary: Summary) -> None:
 def in_order(sizes: Mapping[str, int], others: int) -> tuple[list[str], list[str]]:
     """Return the causes to print before and after the failures without one.
 
-    Those that say most are first, the largest group first, and properties of questions say less.
+    The largest group is first; properties of questions say less, so their groups count a quarter.
     What says little is behind a larger group without a cause, and long inputs behind all others.
 
     >>> in_order({"long inputs": 9, "one": 1, "two": 2}, others=3)
@@ -334,7 +334,8 @@ def in_order(sizes: Mapping[str, int], others: int) -> tuple[list[str], list[str
     """
     few = {cause for cause in sizes if is_of_few(cause)}
     vague = {*VAGUE, *PROPERTIES}
-    by_size = sorted(sizes, key=lambda c: (c in UNSPECIFIC, c in few, c in vague, -sizes[c]))
+    weight = {cause: size / 4 if cause in vague else size for cause, size in sizes.items()}
+    by_size = sorted(sizes, key=lambda c: (c in UNSPECIFIC, c in few, -weight[c]))
     is_after = {
         cause: cause == "long inputs" or (sizes[cause] < others and cause in {*few, *VAGUE})
         for cause in by_size
