@@ -1238,7 +1238,7 @@ def test_a_badge_says_that_known_differences_are_out_of_date_or_answers_too_few(
     run = Run("one", "1", 0, stale=["'a/*' (fails): no case that matches it differs"])
     results = read_results(Path("results"), dump_report([run], {}))
     shown = json.loads(badge([results], 1))
-    assert shown["message"] == "0 of 0 passed, 1 known difference is gone"
+    assert shown["message"] == "0 of 0 passed, 1 known difference did not occur"
     assert shown["color"] == "yellow"
     run = Run("one", "1", 0, incidents=["only 2 of 3 cases were answered"])
     results = read_results(Path("results"), dump_report([run], {}))

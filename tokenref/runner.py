@@ -270,7 +270,8 @@ def find_stale(run: Run, known: Sequence[Known], catalogue: Catalogue) -> None:
     """Add the known differences that a run of all cases, perhaps without large ones, disproves."""
     not_run = {case.id: "not_run" for case in catalogue.cases}
     statuses = {result.case.id: str(result.judgement.status) for result in run.results}
-    run.stale = stale_globs(known, run.engine, not_run | statuses)
+    reasons = {each.case.id: each.judgement.detail for each in run.results}
+    run.stale = stale_globs(known, run.engine, not_run | statuses, reasons)
 
 
 def conclude(run: Run) -> None:

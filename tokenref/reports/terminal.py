@@ -301,7 +301,7 @@ def _print_failures(console: Console, summary: Summary) -> None:
     for sentence in [
         *(f"{name}: the run is invalid: {trouble}" for trouble in sums.trouble),
         *(f"{name}: {incident}" for incident in sums.incidents),
-        *(f"a known difference is gone: {stale}" for stale in sums.stale),
+        *(f"a known difference did not occur: {stale}" for stale in sums.stale),
     ]:
         print_line(console, sentence, "red", above="\n")
     counts = Counter(sums.statuses)
