@@ -770,7 +770,7 @@ def test_failures_are_written_as_a_list_that_is_refused_until_it_has_reasons(
         line("one", "bpe/count/topic/b", "fail", detail="a\nb", cause="size"),
         line("one", "bpe/count/topic/c", "crash", cause="size"),
         line("one", "bpe/count/topic/d", "fail", cause="size"),
-        line("one", "bpe/count/topic/h", "crash", cause="crash"),
+        line("one", "bpe/count/topic/h", "crash", cause="crash: it ended"),
         line("one", "bpe/encode/topic/e", "timeout"),
         line("one", "bpe/encode/topic/f", "xpass"),
         line("one", "bpe/encode/topic/g", "xfail", known="breaks"),
@@ -789,7 +789,7 @@ def test_failures_are_written_as_a_list_that_is_refused_until_it_has_reasons(
     path.write_text(path.read_text().replace("TODO: why?", "An example of a reason."))
     assert {(each.title, *each.cases, each.status) for each in read_known(path, ["one"])} == {
         ("size (crash)", "bpe/count/topic/c", "crash"),
-        ("crash", "bpe/count/topic/h", "crash"),
+        ("crash: it ended", "bpe/count/topic/h", "crash"),
         ("encode, no known cause (timeout)", "bpe/encode/topic/e", "timeout"),
         ("size", "bpe/count/topic/b", "bpe/count/topic/d", "fail"),
     }
@@ -1243,10 +1243,10 @@ def test_combining_marks_of_answers_are_escaped_and_paths_stay_as_they_are() -> 
 
 
 def test_how_many_questions_without_an_answer_are_not_shown_is_said(tmp_path: Path) -> None:
-    says = "2 questions have no answer that can be judged; each says why"
+    says = "2 questions crashed: it ended"
     ids = ("bpe/count/topic/a", "bpe/count/topic/b")
-    crashes = [line("one", each, "crash", detail=each, cause="crash") for each in ids]
-    sums = {"one": {"causes": {"crash": says}}}
+    crashes = [line("one", each, "crash", detail=each, cause="crash: it ended") for each in ids]
+    sums = {"one": {"causes": {"crash: it ended": says}}}
     shown = tokenref("report", write(tmp_path / "results.jsonl", whole(crashes, sums=sums))).output
     assert f"{says}. The smallest:" in shown
     assert "  and 1 more; use --json FILE to see all\n" in shown

@@ -24,10 +24,10 @@ from msgspec import Struct
 
 from tokenref.errors import InputError
 from tokenref.files import lines_of
-from tokenref.fuzzing.comparing import without_values
 from tokenref.fuzzing.findings import Finding
 from tokenref.fuzzing.plan import GROUP, Plan, difference
 from tokenref.record import canonical_json
+from tokenref.result import without_values
 
 LONGEST_LINE: Final = 64 << 20
 """Maximum length of a line, in bytes; a longer one could fill the memory."""

@@ -67,7 +67,7 @@ def known_list(
     for (engine, title, status), lines in sorted(groups.items(), key=lambda each: len(each[1])):
         first = lines[0]
         new = Known(
-            title=title if status in {"fail", title} else f"{title} ({status})",
+            title=title if status in {"fail", title.partition(":")[0]} else f"{title} ({status})",
             engine=engine,
             cases=[line.id for line in lines],
             status=status,  # type: ignore[arg-type]  # one of FAILURES except for xpass

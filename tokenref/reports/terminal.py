@@ -27,6 +27,7 @@ from tokenref.record import OPS, Case, rows_op
 from tokenref.reports.changes import WORSE, Change, Kind
 from tokenref.reports.results import (
     LOOKS,
+    NO_ANSWER,
     UNJUDGED,
     CaseLine,
     EngineEntry,
@@ -347,7 +348,7 @@ def _print_causes(console: Console, summary: Summary, causes: Sequence[str]) -> 
     for cause in causes:
         print_line(console, f"{summary.sums.causes[cause]}. The smallest:", "bold", above="\n")
         _print_failure(console, summary, summary.failures(cause)[0])
-        if cause in {"crash", *UNSPECIFIC}:
+        if cause in UNSPECIFIC or cause.partition(":")[0] in NO_ANSWER:
             _print_rest(console, summary.by_cause[cause] - 1)
 
 
