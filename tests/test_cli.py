@@ -1522,6 +1522,8 @@ def test_a_program_that_fails_after_bye_fails_the_run_and_is_a_problem(
     incidents = read_results(results).engines["honest"].incidents
     assert (shown.exit_code, len(incidents)) == (int(bool(said)), int(bool(said)))
     assert all(each.startswith("after bye, it ") and said in each for each in incidents)
+    assert all(("\nlog: leaks\n" in each) == ("leaks" in end) for each in incidents)
+    assert "log: leaks" not in shown.output
     (text := tmp_path / "text.txt").write_text("one two\n", encoding="ascii")
     texts = ("--corpus", text, "--vocabulary", "tiny", "--json", results)
     shown = tokenref("check", "--cmd", command, *texts)

@@ -34,6 +34,7 @@ from tokenref.answers import (
     answers_of,
     has_only_ids,
     quiet_standard_error,
+    without_log,
 )
 from tokenref.catalogue import CANARY, Catalogue, batches
 from tokenref.diagnosis import try_hint
@@ -171,6 +172,14 @@ def run_engine(
         find_stale(run, known, catalogue)
     conclude(run)
     return run
+
+
+def _add_ids(incidents: list[str], there: int, cases: Sequence[Case]) -> None:
+    """Say how to ask these cases again in the incidents after the first `there`."""
+    again = " ".join(f"--id {case.id}" for case in cases)
+    for at, incident in enumerate(incidents[there:], there):
+        said = without_log(incident)
+        incidents[at] = f"{said}; ask them again with {again}{incident.removeprefix(said)}"
 
 
 def _known_to_end(cases: Sequence[Case], engine: Engine, known: Sequence[Known]) -> set[str]:
@@ -326,7 +335,10 @@ class Sessions:
             answers = [session] * len(cases)
         else:
             requests = [msgspec.to_builtins(case.input) for case in cases]
+            there = len(self._engine.incidents) if isinstance(self._engine, HasIncidents) else 0
             answers = answers_of(session, op, requests, guard=self._guard)
+            if isinstance(self._engine, HasIncidents):
+                _add_ids(self._engine.incidents, there, cases)
             if isinstance(session, Declares):
                 declared = session.declared(op)
             declared = declared.for_op(op, ids_only=self._ids_only)

@@ -22,6 +22,7 @@ from typing import Final, TypeAlias
 import msgspec
 from msgspec import Struct
 
+from tokenref.answers import without_log
 from tokenref.errors import InputError
 from tokenref.files import lines_of
 from tokenref.fuzzing.findings import Finding
@@ -122,7 +123,7 @@ class Journal:
         alike: dict[str, list[tuple[int, str]]] = {}
         for number, group in sorted(self.groups.items()):
             for said in group.incidents:
-                alike.setdefault(without_values(said, None), []).append((number, said))
+                alike.setdefault(without_values(without_log(said), None), []).append((number, said))
         return alike
 
 

@@ -622,7 +622,7 @@ def engine_line(run: Run) -> EngineLine:
         trouble=trouble,
         stale=run.stale,
         exit=run.exit_code,
-        incidents=[*map(bounded, run.incidents)],
+        incidents=[bounded(each, 3 * LONGEST_DETAIL) for each in run.incidents],
         restarts=run.restarts,
         only_ids=sum(result.judgement.remark == "only ids" for result in run.results),
         causes={each.name: each.sentence for each in run.diagnoses},
