@@ -250,7 +250,7 @@ BEFORE_LOG: Final = "\nlog: "
 def without_log(incident: str) -> str:
     r"""Return the sentence about an incident.
 
-    >>> without_log("it ended\\nlog: a leak")
+    >>> without_log("it ended\nlog: a leak")
     'it ended'
     """
     return incident.partition(BEFORE_LOG)[0]
