@@ -1238,7 +1238,7 @@ def test_a_badge_says_that_known_differences_are_out_of_date_or_answers_too_few(
     run = Run("one", "1", 0, stale=["'a/*' (fails): no case that matches it differs"])
     results = read_results(Path("results"), dump_report([run], {}))
     shown = json.loads(badge([results], 1))
-    assert shown["message"] == "0 of 0 passed, 1 known difference is gone"
+    assert shown["message"] == "0 of 0 passed, 1 known difference did not occur"
     assert shown["color"] == "yellow"
     run = Run("one", "1", 0, incidents=["only 2 of 3 cases were answered"])
     results = read_results(Path("results"), dump_report([run], {}))
@@ -1522,6 +1522,8 @@ def test_a_program_that_fails_after_bye_fails_the_run_and_is_a_problem(
     incidents = read_results(results).engines["honest"].incidents
     assert (shown.exit_code, len(incidents)) == (int(bool(said)), int(bool(said)))
     assert all(each.startswith("after bye, it ") and said in each for each in incidents)
+    assert all(("\nlog: leaks\n" in each) == ("leaks" in end) for each in incidents)
+    assert "log: leaks" not in shown.output
     (text := tmp_path / "text.txt").write_text("one two\n", encoding="ascii")
     texts = ("--corpus", text, "--vocabulary", "tiny", "--json", results)
     shown = tokenref("check", "--cmd", command, *texts)

@@ -356,6 +356,8 @@ def test_a_batch_that_fails_only_together_is_an_incident_and_a_failure() -> None
     assert statuses(finished) == {"pass": OTHERS + 1}
     assert len(finished.incidents) == 1
     assert finished.incidents[0].startswith("31 questions (encode) failed in one run, but none of")
+    _, _, again = finished.incidents[0].partition("; ask them again with ")
+    assert again.partition("\n")[0].count("--id bpe/encode/") == 31
     assert finished.exit_code == 1
 
 

@@ -678,6 +678,7 @@ def test_a_program_that_fails_after_bye_is_an_error(
     shown = run(pytester, f"--tokenref-cmd={command}", "-k", "greedy")
     assert (shown.ret, shown.parseoutcomes()["errors"]) == (1, 1)
     shown.stdout.fnmatch_lines(["honest: after bye, it ended with exit status 1*a leak'"])
+    shown.stdout.fnmatch_lines(["log: SUMMARY: a leak"])
 
 
 def test_a_fixture_without_a_program_says_what_is_missing(pytester: pytest.Pytester) -> None:

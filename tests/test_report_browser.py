@@ -495,7 +495,11 @@ def test_text_from_outside_is_shown_as_it_is_and_runs_nothing(
         assert text.replace('"', '\\"' if term == "question" else '"') in found[term], term
     assert texts(browser, "h3")[0] == f"{text} {text}"
     assert text in texts(browser, ".note")[0]
-    assert texts(browser, ".card p.bad") == [text, text, f"a known difference is gone: {text}"]
+    assert texts(browser, ".card p.bad") == [
+        text,
+        text,
+        f"a known difference did not occur: {text}",
+    ]
     assert text in texts(browser, "#by-op tbody th")[0]
     assert browser.run("return window.hit") is None
     assert (

@@ -357,8 +357,22 @@ def test_an_entry_that_matches_nothing_is_stale_in_a_complete_run_only() -> None
     assert run(right, known=entries).exit_code == 0
     finished = run(right, known=entries, complete=True)
     assert len(finished.stale) == 1
-    assert "no case that matches it differs as the entry says" in finished.stale[0]
+    assert finished.stale[0].endswith(": no record matches")
     assert finished.exit_code == 1
+
+
+def test_an_entry_about_what_is_not_answered_any_more_is_stale_and_says_why() -> None:
+    def only_apart(op: str, request: Mapping[str, Any]) -> Answer:
+        return right(op, request) if request["text"] == "ba" else Unsupported("too hard")
+
+    for listed, why in zip(
+        [entry("*/together"), entry("*")],
+        ["not answered any more: too hard", "no case that matches it differs as the entry says"],
+        strict=True,
+    ):
+        finished = run(only_apart, known=[listed], complete=True)
+        assert finished.exit_code == 1
+        assert finished.stale == [f"{listed.cases[0]!r} ({listed.title}): {why}"]
 
 
 def test_what_an_engine_writes_to_standard_error_is_kept_away(

@@ -243,6 +243,19 @@ class DeclaresOperations(Protocol):
         """Return why questions of an operation cannot be asked, if it was not declared."""
 
 
+BEFORE_LOG: Final = "\nlog: "
+"""What separates the sentence about an incident from the end of standard error."""
+
+
+def without_log(incident: str) -> str:
+    r"""Return the sentence about an incident.
+
+    >>> without_log("it ended\nlog: a leak")
+    'it ended'
+    """
+    return incident.partition(BEFORE_LOG)[0]
+
+
 @runtime_checkable
 class HasIncidents(Protocol):
     """An engine that is another program and may be restarted."""

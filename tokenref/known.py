@@ -15,6 +15,7 @@ from fnmatch import fnmatchcase, translate
 from functools import cached_property
 from operator import eq, ge, gt, le, lt
 from pathlib import Path
+from types import MappingProxyType
 from typing import Annotated, Final, Literal
 
 import msgspec
@@ -179,17 +180,25 @@ def is_own(glob: str) -> bool:
     return "/regress/" in glob or "/own/" in glob
 
 
-def stale_globs(known: Sequence[Known], engine: str, statuses: Mapping[str, str]) -> list[str]:
-    """Return one sentence per entry of this engine by which a complete run saw no difference.
+def stale_globs(
+    known: Sequence[Known],
+    engine: str,
+    statuses: Mapping[str, str],
+    reasons: Mapping[str, str] = MappingProxyType({}),
+) -> list[str]:
+    """Return a sentence for each entry of this engine by which a complete run saw no difference.
 
-    `statuses` maps case ids to statuses. A pattern is not stale if a vocabulary was missing, if a
-    case fails with another status, which counts as a failure, or if no case of a user's own records
-    was asked.
+    `statuses` maps case ids to statuses, and `reasons` those of unsupported ones to why they are.
+    An entry has another sentence for patterns without an answered case or without any record.
+    A pattern is not stale if a vocabulary was missing, if a case fails with another status, which
+    counts as a failure, or if no case of a user's own records was asked.
 
     >>> entry = Known(title="fails", engine="e", cases=["a/*", "b/*"], status="fail",
     ...     reason="a" * 20, link="")
-    >>> stale_globs([entry], "e", {"a/1": "xfail", "b/1": "unsupported"})
+    >>> stale_globs([entry], "e", {"a/1": "xfail", "b/1": "pass"})
     ["'b/*' (fails): no case that matches it differs as the entry says"]
+    >>> stale_globs([entry], "e", {"a/1": "unsupported"}, {"a/1": "does not declare a"})
+    ["'a/*' (fails): not answered any more: does not declare a", "'b/*' (fails): no record matches"]
     """
     found = []
     for entry in known:
@@ -197,20 +206,29 @@ def stale_globs(known: Sequence[Known], engine: str, statuses: Mapping[str, str]
             continue
         may_differ = {"xfail", "not_run", *(_OTHERS - {entry.status})}
         differ = [name for name, status in statuses.items() if status in may_differ]
-        stale = [
-            glob
-            for glob in entry.cases
-            if not any(fnmatchcase(name, glob) for name in differ)
-            and (not is_own(glob) or any(fnmatchcase(name, glob) for name in statuses))
-        ]
-        if stale:
-            count, of_all = len(stale) - 1, len(entry.cases)
+        stale: dict[str, list[str]] = {}
+        for glob in entry.cases:
+            if not any(fnmatchcase(name, glob) for name in differ):
+                matched = [name for name in statuses if fnmatchcase(name, glob)]
+                if matched or not is_own(glob):
+                    stale.setdefault(_why_stale(matched, statuses, reasons), []).append(glob)
+        for why, globs in stale.items():
+            count, of_all = len(globs) - 1, len(entry.cases)
             more = f" and {count:,} more of its {of_all:,} patterns" * bool(count)
-            found.append(
-                f"{stale[0]!r}{more} ({entry.title}): "
-                f"no case that matches {'them' if count else 'it'} differs as the entry says"
-            )
+            said = why.replace(" it ", " them ") if count else why
+            found.append(f"{globs[0]!r}{more} ({entry.title}): {said}")
     return found
+
+
+def _why_stale(
+    matched: Sequence[str], statuses: Mapping[str, str], reasons: Mapping[str, str]
+) -> str:
+    """Return why no case that a pattern matches differs."""
+    if not matched:
+        return "no record matches"
+    if all(statuses[name] == "unsupported" for name in matched):
+        return f"not answered any more: {reasons.get(matched[0], 'unsupported')}"
+    return "no case that matches it differs as the entry says"
 
 
 def entry_for(engine: str, case_id: str, known: Sequence[Known]) -> Known | None:

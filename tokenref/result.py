@@ -1,10 +1,11 @@
 """The result of a record: what was judged, the answer in short, and facts about it."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from sys import intern
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -111,3 +112,18 @@ def row_questions(case: Case) -> list[dict[str, Any]]:
 def size(case: Case) -> tuple[int, int]:
     """Return the number of tokens of the rows of a question, and its length."""
     return tokens_of(row_questions(case)), length(case)
+
+
+_VARIES: Final = re.compile(
+    r"'[^']*'|\"[^\"]*\"|0[xX][0-9a-fA-F]+|\[[^\]]*\]|-?\d+(?:\.\d+)?(?:e-?\d+)?"
+)
+"""What varies between messages: quoted texts, numbers, lists."""
+
+
+def without_values(text: str, longest: int | None = 80) -> str:
+    """Return the beginning of a message without what varies.
+
+    >>> without_values("KeyError: 'abc' at 12")
+    'KeyError: * at *'
+    """
+    return _VARIES.sub("*", text)[:longest]

@@ -34,6 +34,7 @@ from tokenref.answers import (
     answers_of,
     has_only_ids,
     quiet_standard_error,
+    without_log,
 )
 from tokenref.catalogue import CANARY, Catalogue, batches
 from tokenref.diagnosis import try_hint
@@ -173,6 +174,14 @@ def run_engine(
     return run
 
 
+def _add_ids(incidents: list[str], there: int, cases: Sequence[Case]) -> None:
+    """Say how to ask these cases again in the incidents after the first `there`."""
+    again = " ".join(f"--id {case.id}" for case in cases)
+    for at, incident in enumerate(incidents[there:], there):
+        said = without_log(incident)
+        incidents[at] = f"{said}; ask them again with {again}{incident.removeprefix(said)}"
+
+
 def _known_to_end(cases: Sequence[Case], engine: Engine, known: Sequence[Known]) -> set[str]:
     """Return the ids of cases that end another program, according to its known differences.
 
@@ -270,7 +279,8 @@ def find_stale(run: Run, known: Sequence[Known], catalogue: Catalogue) -> None:
     """Add the known differences that a run of all cases, perhaps without large ones, disproves."""
     not_run = {case.id: "not_run" for case in catalogue.cases}
     statuses = {result.case.id: str(result.judgement.status) for result in run.results}
-    run.stale = stale_globs(known, run.engine, not_run | statuses)
+    reasons = {each.case.id: each.judgement.detail for each in run.results}
+    run.stale = stale_globs(known, run.engine, not_run | statuses, reasons)
 
 
 def conclude(run: Run) -> None:
@@ -325,7 +335,10 @@ class Sessions:
             answers = [session] * len(cases)
         else:
             requests = [msgspec.to_builtins(case.input) for case in cases]
+            there = len(self._engine.incidents) if isinstance(self._engine, HasIncidents) else 0
             answers = answers_of(session, op, requests, guard=self._guard)
+            if isinstance(self._engine, HasIncidents):
+                _add_ids(self._engine.incidents, there, cases)
             if isinstance(session, Declares):
                 declared = session.declared(op)
             declared = declared.for_op(op, ids_only=self._ids_only)

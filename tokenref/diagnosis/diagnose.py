@@ -43,7 +43,15 @@ from tokenref.diagnosis.signatures import (
 from tokenref.judge import FAILURES
 from tokenref.questions.sampling import tokens_of
 from tokenref.record import OPS, OWN_DRAW_OPS, Case, op_of, rows_op
-from tokenref.result import Result, answer_digest, digest, place_of, row_questions, size
+from tokenref.result import (
+    Result,
+    answer_digest,
+    digest,
+    place_of,
+    row_questions,
+    size,
+    without_values,
+)
 from tokenref.verdicts import MustRefuse
 
 UNSPECIFIC: Final = frozenset(
@@ -87,6 +95,9 @@ def diagnose(
     late = [s.case.id for s in results if s.status == "timeout" and op_of(s.case) in OWN_DRAW_OPS]
     says = "many draws and got no answer in time: allow more, such as --timeout 60"
     found += _counted("late draws", late, "question asks for", "questions ask for", says)
+    named = {case_id for each in found for case_id in each.ids}
+    late_too = [s for s in results if s.status == "timeout" and s.case.id not in named]
+    found += _by_message("timeout", late_too, "timed out")
     stages = [failed.pop(record).case.id for record in [*failed] if _is_right(failed[record])]
     if not failed and not stages:
         return found
@@ -104,9 +115,7 @@ def diagnose(
     found += naming.diagnoses()
     rest = naming.unnamed
     crashes = [record for record, seen in rest.items() if seen.status == "crash"]
-    crashed = sorted(rest.pop(record).case.id for record in crashes)
-    says = "no answer that can be judged; each says why"
-    found += _counted("crash", crashed, "question has", "questions have", says)
+    found += _by_message("crash", [rest.pop(record) for record in crashes], "crashed")
     says = "in a stage only; the answer is right"
     found += _counted("stages", stages, "failure is", "failures are", says)
     long = sorted(rest[record].case.id for record in naming.long.keys() & rest.keys())
@@ -129,6 +138,30 @@ def _counted(name: str, ids: Sequence[str], one: str, several: str, says: str) -
     """Return failures without a likely cause as a group, if there are any."""
     these = several if len(ids) > 1 else one
     return [Diagnosis(name, f"{len(ids):,} {these} {says}", ids)] if ids else []
+
+
+_MOST_MESSAGES: Final = 20
+"""How many messages of failures without an answer are groups of their own."""
+
+_QUOTED: Final = re.compile(r"(standard error: )(['\"])(.*)\2")
+
+
+def _by_message(name: str, several: Sequence[Result], what: str) -> Iterator[Diagnosis]:
+    """Yield failures without an answer, those with the same message together.
+
+    Messages may differ in numbers and quoted words, but not in what is on standard error.
+    """
+    groups: dict[str, list[str]] = {}
+    for seen in several:
+        message = without_values(_QUOTED.sub(r"\1\3", seen.judgement.detail), None)
+        groups.setdefault(message[:200], []).append(seen.case.id)
+    in_order = sorted(groups.items(), key=lambda group: -len(group[1]))
+    for message, ids in in_order[:_MOST_MESSAGES]:
+        yield from _counted(
+            f"{name}: {message}", sorted(ids), "question", "questions", f"{what}: {message}"
+        )
+    rest = sorted(case_id for _, ids in in_order[_MOST_MESSAGES:] for case_id in ids)
+    yield from _counted(name, rest, "question", "questions", f"{what} with other messages")
 
 
 _MOST_OF_ONE: Final = 4

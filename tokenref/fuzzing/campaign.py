@@ -27,7 +27,7 @@ from msgspec import Struct, structs
 from tokenref.answers import Engine, NotAsked, quiet_standard_error
 from tokenref.engines.table import available
 from tokenref.errors import InputError
-from tokenref.fuzzing.comparing import Comparer, Outcome, without_values
+from tokenref.fuzzing.comparing import Comparer, Outcome
 from tokenref.fuzzing.drawn_questions import questions_of
 from tokenref.fuzzing.findings import Finding, finding_of, keys_of, likely_bugs, question_of
 from tokenref.fuzzing.journal import Group, Journal, summed
@@ -35,6 +35,7 @@ from tokenref.fuzzing.plan import GROUP, Limits, Plan
 from tokenref.fuzzing.shrinking import shrunk
 from tokenref.protocol.channel import Patience
 from tokenref.protocol.opening import imported, open_program
+from tokenref.result import without_values
 
 COMMAND: Final = "cmd:"
 """The prefix of an engine's name that is a command."""

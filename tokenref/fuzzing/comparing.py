@@ -4,7 +4,6 @@ Only decided questions are compared. If the reference cannot answer, or if round
 answer, an engine that differs is not wrong.
 """
 
-import re
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
@@ -41,7 +40,7 @@ from tokenref.judge import FAILURES, judge
 from tokenref.known import Known
 from tokenref.operations import ABOUT
 from tokenref.record import ROW_OPS, SAMPLER_OPS, Case, op_of
-from tokenref.result import length
+from tokenref.result import length, without_values
 from tokenref.rounding.verdicts import sampler_verdict
 from tokenref.rules import STANDARD
 from tokenref.subjects import OneSession
@@ -318,21 +317,7 @@ class Comparer:
         return outcomes
 
 
-_LONGEST: Final = 80
 _LONGEST_KNOWN: Final = 2_000
-_VARIES: Final = re.compile(
-    r"'[^']*'|\"[^\"]*\"|0[xX][0-9a-fA-F]+|\[[^\]]*\]|-?\d+(?:\.\d+)?(?:e-?\d+)?"
-)
-"""What varies between messages: quoted texts, numbers, lists."""
-
-
-def without_values(text: str, longest: int | None = _LONGEST) -> str:
-    """Return the beginning of a message without what varies.
-
-    >>> without_values("KeyError: 'abc' at 12")
-    'KeyError: * at *'
-    """
-    return _VARIES.sub("*", text)[:longest]
 
 
 def _answers(loaded: OneSession, questions: Sequence[Question]) -> Sequence[Answer]:

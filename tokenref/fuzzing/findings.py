@@ -36,12 +36,13 @@ from tokenref.answers import Answer, Ok, Refused
 from tokenref.catalogue import shipped_subject, shipped_subjects
 from tokenref.errors import InputError
 from tokenref.floats import FloatsError, Strict, is_numbers, numbers_of
-from tokenref.fuzzing.comparing import Outcome, case_of, without_values
+from tokenref.fuzzing.comparing import Outcome, case_of
 from tokenref.fuzzing.plan import GENERATOR, Question
 from tokenref.fuzzing.shrinking import LARGEST, Shrunk
 from tokenref.fuzzing.smaller_questions import HEXADECIMAL, ROWS, hardness, numbers_in
 from tokenref.record import PIPELINE_OPS, TOKENIZER_OPS, canonical_json
 from tokenref.reports.terminal import split_detail
+from tokenref.result import without_values
 from tokenref.rules import STANDARD
 from tokenref.subjects import SAMPLERS, Samplers, Subject, TokenizerFile, load_text_subject
 

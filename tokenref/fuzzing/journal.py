@@ -22,12 +22,13 @@ from typing import Final, TypeAlias
 import msgspec
 from msgspec import Struct
 
+from tokenref.answers import without_log
 from tokenref.errors import InputError
 from tokenref.files import lines_of
-from tokenref.fuzzing.comparing import without_values
 from tokenref.fuzzing.findings import Finding
 from tokenref.fuzzing.plan import GROUP, Plan, difference
 from tokenref.record import canonical_json
+from tokenref.result import without_values
 
 LONGEST_LINE: Final = 64 << 20
 """Maximum length of a line, in bytes; a longer one could fill the memory."""
@@ -122,7 +123,7 @@ class Journal:
         alike: dict[str, list[tuple[int, str]]] = {}
         for number, group in sorted(self.groups.items()):
             for said in group.incidents:
-                alike.setdefault(without_values(said, None), []).append((number, said))
+                alike.setdefault(without_values(without_log(said), None), []).append((number, said))
         return alike
 
 

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from bpe_ref.patterns.unicode_tables import category
 from sampling_ref import PROFILES
-from tokenref.answers import Ok
+from tokenref.answers import Ok, without_log
 from tokenref.engines.reference_samplers import SamplerSession
 from tokenref.fuzzing.comparing import Outcome
 from tokenref.fuzzing.findings import Finding, LikelyBug, disagreement, said
@@ -208,7 +208,7 @@ def print_summary(
     for groups in journal.incidents().values():
         group, said = groups[0]
         often = f"{len(groups):,} times, the first time: " if len(groups) > 1 else ""
-        print_line(console, f"{often}{said}", "red", above="\n")
+        print_line(console, f"{often}{without_log(said)}", "red", above="\n")
         # the group alone is the last shard of a campaign that ends with it
         end = min(GROUP * (group + 1), plan.cases or inf)
         alone = again(plan, "--cases", end, "--shard", f"{group + 1}/{group + 1}")

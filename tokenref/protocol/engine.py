@@ -16,6 +16,7 @@ from typing import Any, Final, TypeAlias
 
 from bpe_ref import Vocabulary
 from tokenref.answers import (
+    BEFORE_LOG,
     UNDECLARED,
     Answer,
     Crashed,
@@ -42,6 +43,7 @@ from tokenref.protocol.messages import (
     read_hello,
     read_load,
     read_run,
+    short_log,
 )
 from tokenref.subjects import TokenizerFile
 
@@ -156,7 +158,9 @@ class ProtocolEngine:
                 how = channel.bye(line_of({"cmd": "bye"}))
                 if how and not self._fails_after_bye:
                     self._fails_after_bye = True
-                    self.incidents.append(f"after bye, {how}{last_words(channel.log)}")
+                    self.incidents.append(
+                        f"after bye, {how}{last_words(channel.log)}{_with(channel.log)}"
+                    )
         finally:
             if channel is not None:
                 channel.end()
@@ -180,7 +184,7 @@ class ProtocolEngine:
         if not guilty and self._lost is None:
             self.incidents.append(
                 f"{len(requests)} questions ({op}) failed in one run, but none of them failed "
-                f"alone: {together.message}"
+                f"alone: {together.message}{_with(together.log)}"
             )
         return answers
 
@@ -330,6 +334,11 @@ class ProtocolEngine:
             except OSError as error:
                 raise InputError(f"{path} cannot be written: {error.strerror}") from None
         return path
+
+
+def _with(log: str) -> str:
+    """Return the end of standard error as the last part of an incident."""
+    return f"{BEFORE_LOG}{short_log(log, 1900)}" if log else ""
 
 
 def incidents_of(engine: Engine) -> list[str]:

@@ -5,6 +5,7 @@ from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
+from tokenref.answers import without_log
 from tokenref.catalogue import Selection
 from tokenref.judge import FAILURES
 from tokenref.record import OWN_DRAW_OPS
@@ -161,8 +162,8 @@ def notes(old: Results, new: Sequence[Results]) -> list[tuple[str, int]]:
     for results in new:
         for name, line in results.engines.items():
             found += [(f"{name}: the run is invalid: {trouble}", 3) for trouble in line.trouble]
-            before = old.engines[name].incidents if name in old.engines else []
-            more = [incident for incident in line.incidents if incident not in before]
+            before = [*map(without_log, old.engines[name].incidents if name in old.engines else ())]
+            more = [each for each in map(without_log, line.incidents) if each not in before]
             found += [(f"{name}: {incident}", int(not before)) for incident in more]
     if parts := sorted({name for results in new for name in selecting(results)}):
         chosen = f"only a part of the records was selected (--{', --'.join(parts)})"

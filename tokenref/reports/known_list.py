@@ -13,6 +13,9 @@ from tokenref.known import Known, is_own
 from tokenref.reports.results import CaseLine, Results, distinct
 from tokenref.visible import visible
 
+_NOT_SEEN: Final = frozenset({"", "not_run", "unsupported"})
+"""The statuses of cases that say nothing about a difference."""
+
 UNEXPLAINED: Final = "TODO: why?"
 """The reason of an entry that nobody has explained yet."""
 
@@ -24,9 +27,10 @@ def known_list(
 
     The list begins with the entries of an older one, `known`, without what does not differ any
     more. Cases without a result still differ if their ids are in `records`, and after a run of a
-    part also others. The second list has the entries of which no case was run. There is a new entry
-    for each engine, likely cause (else operation) and status of other failures. Its reason is
-    `UNEXPLAINED`, which is too short: the list is refused until somebody has written reasons.
+    part also others. So does a pattern whose cases were not answered. The second list has the
+    entries of which no case was run. There is a new entry for each engine, likely cause (else
+    operation) and status of other failures. Its reason is `UNEXPLAINED`, which is too short: the
+    list is refused until somebody has written reasons.
     """
     groups: dict[tuple[str, str, str], list[CaseLine]] = {}
     says: dict[str, str] = {}
@@ -44,7 +48,7 @@ def known_list(
         is_part = bool({*Selection().named(), "records"} & results.header.selection.keys())
         for entry in results.header.engines:
             of_engine = statuses[entry.name]
-            run = [name for name, status in of_engine.items() if status not in {"", "not_run"}]
+            run = [name for name, status in of_engine.items() if status not in _NOT_SEEN]
             not_run = [
                 each
                 for each in not_run
@@ -63,7 +67,7 @@ def known_list(
     for (engine, title, status), lines in sorted(groups.items(), key=lambda each: len(each[1])):
         first = lines[0]
         new = Known(
-            title=title if status in {"fail", title} else f"{title} ({status})",
+            title=title if status in {"fail", title.partition(":")[0]} else f"{title} ({status})",
             engine=engine,
             cases=[line.id for line in lines],
             status=status,  # type: ignore[arg-type]  # one of FAILURES except for xpass
@@ -86,8 +90,9 @@ def _without_passing(entry: Known, statuses: Mapping[str, str], *, is_part: bool
     for glob in entry.cases:
         found = {name: status for name, status in statuses.items() if fnmatchcase(name, glob)}
         differ = [name for name, status in found.items() if status in {"xfail", "not_run", ""}]
-        may_differ = bool(differ) or (not found and (is_part or is_own(glob)))
-        cases += differ if FAILURES & {*found.values()} else [glob] * may_differ
+        may_differ = not found and (is_part or is_own(glob))
+        keeps = may_differ or not {"xfail", *_NOT_SEEN}.isdisjoint(found.values())
+        cases += differ if FAILURES & {*found.values()} else [glob] * keeps
     return msgspec.structs.replace(entry, cases=distinct(cases))
 
 

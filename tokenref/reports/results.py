@@ -440,20 +440,20 @@ def with_too_few(files: Sequence[Results], least: int | None) -> list[Results]:
 
 
 def in_short(counts: Counter[str], stale: int, cases: str = "") -> str:
-    """Return how many answered cases passed or failed, and how many known differences are gone.
+    """Return how many answered cases passed or failed, and how many known ones are missing.
 
     Those are the cases that pass unexpectedly, or else the `stale` entries of the list. `cases`
     are words behind the number of answered cases.
 
     >>> in_short(Counter({"pass": 8, "xfail": 1, "xpass": 1, "skip": 3}), 0, " answered cases")
-    '9 of 10 answered cases passed, 1 known difference is gone'
+    '9 of 10 answered cases passed, 1 known difference did not occur'
     """
     gone, answered = counts["xpass"] or stale, judged(counts)
     failed = sum(counts[status] for status in FAILURES) - counts["xpass"]
     number, word = (failed, "failed") if failed else (counts["pass"] + counts["xpass"], "passed")
     said = f"{number:,} of {answered:,}{cases} {word}"
     if gone:
-        said += f", {gone:,} known difference{'s are' if gone > 1 else ' is'} gone"
+        said += f", {gone:,} known difference{'s' * (gone > 1)} did not occur"
     return said
 
 
@@ -622,7 +622,7 @@ def engine_line(run: Run) -> EngineLine:
         trouble=trouble,
         stale=run.stale,
         exit=run.exit_code,
-        incidents=[*map(bounded, run.incidents)],
+        incidents=[bounded(each, 3 * LONGEST_DETAIL) for each in run.incidents],
         restarts=run.restarts,
         only_ids=sum(result.judgement.remark == "only ids" for result in run.results),
         causes={each.name: each.sentence for each in run.diagnoses},

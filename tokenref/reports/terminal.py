@@ -14,6 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from bpe_ref.tracing import show_token
+from tokenref.answers import without_log
 from tokenref.catalogue import CANARY, Catalogue
 from tokenref.corpus import Comparison, CorpusResult, CorpusStatus, Tokens
 from tokenref.diagnosis.diagnose import UNSPECIFIC, is_of_few
@@ -27,6 +28,7 @@ from tokenref.record import OPS, Case, rows_op
 from tokenref.reports.changes import WORSE, Change, Kind
 from tokenref.reports.results import (
     LOOKS,
+    NO_ANSWER,
     UNJUDGED,
     CaseLine,
     EngineEntry,
@@ -211,7 +213,11 @@ def print_line(console: Console, line: str, style: str = "", above: str = "") ->
 
 def print_incidents(console: Console, incidents: Mapping[str, Iterable[str]]) -> bool:
     """Print failures that no single question caused, by engine. Return whether there are any."""
-    found = [f"{name}: {each}" for name, of_engine in incidents.items() for each in of_engine]
+    found = [
+        f"{name}: {without_log(each)}"
+        for name, of_engine in incidents.items()
+        for each in of_engine
+    ]
     for sentence in found:
         print_line(console, sentence, "red", above="\n")
     return bool(found)
@@ -300,8 +306,8 @@ def _print_failures(console: Console, summary: Summary) -> None:
     name, sums = summary.entry.name, summary.sums
     for sentence in [
         *(f"{name}: the run is invalid: {trouble}" for trouble in sums.trouble),
-        *(f"{name}: {incident}" for incident in sums.incidents),
-        *(f"a known difference is gone: {stale}" for stale in sums.stale),
+        *(f"{name}: {without_log(incident)}" for incident in sums.incidents),
+        *(f"a known difference did not occur: {stale}" for stale in sums.stale),
     ]:
         print_line(console, sentence, "red", above="\n")
     counts = Counter(sums.statuses)
@@ -348,7 +354,7 @@ def _print_causes(console: Console, summary: Summary, causes: Sequence[str]) -> 
     for cause in causes:
         print_line(console, f"{summary.sums.causes[cause]}. The smallest:", "bold", above="\n")
         _print_failure(console, summary, summary.failures(cause)[0])
-        if cause in {"crash", *UNSPECIFIC}:
+        if cause in UNSPECIFIC or cause.partition(":")[0] in NO_ANSWER:
             _print_rest(console, summary.by_cause[cause] - 1)
 
 

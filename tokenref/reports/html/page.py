@@ -492,7 +492,9 @@ def _card(column: Column, by_op: Mapping[str, Counter[str]]) -> str:
     failed, known, asked = failures(counts), counts["xfail"], judged(counts)
     trouble = [sentence for sums in column.sums for sentence in sums.trouble]
     others = [sentence for sums in column.sums for sentence in sums.incidents]
-    others += [f"a known difference is gone: {each}" for sums in column.sums for each in sums.stale]
+    others += [
+        f"a known difference did not occur: {each}" for sums in column.sums for each in sums.stale
+    ]
     if trouble:
         state, sentence = "bad", "✗ the run is invalid"
     elif failed:
