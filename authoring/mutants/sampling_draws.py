@@ -633,7 +633,15 @@ def speculation_judges_by_the_first_draft(request: Request) -> Mapping[str, Any]
     return {"draft": request["draft"][:1] * len(request["draft"])}
 
 
-@answering("speculative", _OWN_ROWS)
+@answering(
+    "speculative",
+    _speculation(
+        [(0.75, 0.25), (0.25, 0.75), (0.75, 0.25)],
+        [(0.75, 0.25), (0.25, 0.75), (0.75, 0.25), (0.5, 0.5)],
+        [0, 1, 1],
+        [0.75, 0.75, 0.75, 0.5],
+    ),
+)
 @_judged
 def speculation_judges_by_the_draft_before(request: Request) -> Mapping[str, Any]:
     """Every draft is judged by the draft model's row of the draft before it."""
