@@ -34,6 +34,7 @@ from sampling_ref import STEPS
 from tests import results_files
 from tests.fakes.honest import changed
 from tests.small_fixtures import checkout_fixtures
+from tokenref import goldens
 from tokenref.answers import request_text
 from tokenref.catalogue import is_large, open_catalogue
 from tokenref.cli import main
@@ -406,6 +407,33 @@ def test_records_of_one_folder_share_one_copy_of_their_vocabulary(
     (tmp_path / "c.vocabulary.json").write_text("{}")  # what is damaged is no copy
     assert fill("d.jsonl").exit_code == 0
     assert (tmp_path / "d.vocabulary.json").is_file()
+
+
+def test_other_vocabularies_of_a_folder_are_not_read_for_records(
+    tmp_path: Path, mine: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "records"
+    folder.mkdir()
+    for name, vocabulary in (("a", mine), ("z", FAMILY), ("b", mine), ("c", "tiny")):
+        made = ("fill", "--vocabulary", vocabulary, f"text {name}", "--out")
+        assert tokenref(*made, folder / f"{name}.jsonl").exit_code == 0
+    assert not (folder / "b.vocabulary.json").exists()
+    (folder / "0.vocabulary.json").write_text("{}")
+    read: list[str] = []
+    parsed = goldens._copied
+
+    def copied(path: Path) -> object:
+        read.append(path.name)
+        return parsed(path)
+
+    monkeypatch.setattr(goldens, "_copied", copied)
+    goldens._digest_of.cache_clear()
+    for _ in range(2):
+        assert len(open_own(folder / "c.jsonl").cases) == 1
+        assert read == []
+    for _ in range(2):
+        assert len(open_own(folder / "b.jsonl").cases) == 1
+    assert read == ["a.vocabulary.json"]
 
 
 @pytest.mark.parametrize("special", [False, True])

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from functools import partial
+from functools import lru_cache, partial
 from hashlib import sha256
 from itertools import groupby
 from pathlib import Path
@@ -20,6 +20,7 @@ from tokenref.answers import Ok, Refused, Unsupported, guarded
 from tokenref.catalogue import Catalogue, UnknownSubjectError, check_together, own_catalogue
 from tokenref.engines.reference import ReferenceEngine
 from tokenref.errors import InputError
+from tokenref.files import is_found
 from tokenref.judge import judge
 from tokenref.operations import ABOUT
 from tokenref.packaged import fixtures_folder
@@ -374,18 +375,41 @@ def beside_goldens(path: Path) -> Path | None:
     return found[0] if found else None
 
 
-def copy_for(path: Path, digest: str | None) -> Path | None:
-    """Return a file with this vocabulary or tokenizer that `fill` wrote to the folder of records.
+def copy_for(path: Path, digest: str | None, *, whole: bool) -> Path | None:
+    """Return a file with this vocabulary, or `whole` tokenizer, that `fill` wrote for records.
 
-    The one that is named after the records is the first choice.
+    It is in their folder. The first choice is named after the records, or after others of it.
     """
-    for kind in ("vocabulary", "tokenizer") if digest else ():
-        named = path.with_name(f"{path.stem}.{kind}.json")
-        for found in (named, *sorted(path.parent.glob(f"*.{kind}.json"))):
-            with suppress(InputError, RecordError):
-                if _copied(found).digest() == digest:
-                    return found
+    if digest is None:
+        return None
+    suffix = f".{'tokenizer' if whole else 'vocabulary'}.json"
+
+    def choice(copy: Path) -> int:
+        own = copy.with_name(f"{copy.name.removesuffix(suffix)}.jsonl")
+        with suppress(InputError, RecordError):
+            return 0 if own == path else 2 - (digest.encode() in read_file(own))
+        return 2
+
+    for copy in sorted(sorted(path.parent.glob(f"*{suffix}")), key=choice):
+        with suppress(OSError):
+            about = copy.stat()
+            if _digest_of(copy, about.st_size, about.st_mtime_ns) == digest:
+                return copy
     return None
+
+
+@lru_cache(maxsize=256)
+def _digest_of(path: Path, size: int, changed: int) -> str | None:
+    """Return the digest of what `fill` wrote, or None if it is not that any more."""
+    with suppress(InputError, RecordError):
+        return _copied(path).digest()
+    return None
+
+
+def _is_present(digest: str | None) -> bool:
+    """Return whether a subject is one of the fixtures', or has a name and is on this machine."""
+    every = parse_manifest(fixtures_folder()).subjects
+    return any(e.digest == digest and (e.path or is_found(e.name)) for e in every)
 
 
 def other_user(copy: Path, out: Path) -> Path | None:
@@ -447,8 +471,9 @@ def open_own(
     data = read_file(path)
     cases = parse_records(data, str(path), merged=True)
     named = vocabulary or beside_goldens(path)
-    if named is None and len({case.vocab for case in cases}) == 1:
-        named = copy_for(path, cases[0].vocab)
+    if named is None and len(digests := {case.vocab for case in cases}) == 1:
+        digest, whole = digests.pop(), op_of(cases[0]) in PIPELINE_OPS
+        named = None if _is_present(digest) else copy_for(path, digest, whole=whole)
     try:
         if named is None:
             return own_catalogue(path, data, cases, _subjects_beside(path))
@@ -525,7 +550,7 @@ def _vocabulary_of(path: Path, opened: Catalogue, digest: str | None) -> Vocabul
     """Return the vocabulary of own records if it lies next to them or is known, or else None."""
     found: object = None
     with suppress(BpeError, StopIteration):
-        beside = beside_goldens(path) or copy_for(path, digest)
+        beside = beside_goldens(path) or copy_for(path, digest, whole=False)
         found = load_bytes(beside) if beside else opened.subject(digest)
     return found if isinstance(found, Vocabulary) and found.digest() == digest else None
 

@@ -315,7 +315,8 @@ def _copy_for(out: Path, beside: Path, subject: TokenizerSubject) -> Path | None
     """
     from tokenref.goldens import beside_goldens, copy_for, other_user
 
-    found = copy_for(out, subject.digest())
+    whole = isinstance(subject, TokenizerFile)
+    found = copy_for(out, subject.digest(), whole=whole)
     if found is not None and (found == beside or beside_goldens(out) is None):
         return found
     if beside.is_file() and (other := other_user(beside, out)):
