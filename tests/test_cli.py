@@ -490,6 +490,23 @@ def test_records_of_a_tokenizer_are_made_of_the_ids_of_a_text(tmp_path: Path) ->
     assert second["in"] == {"ids": ids, "skip_special_tokens": False}
     assert second["out"]["text"] == load(FAMILY).decode(ids)
     assert "".join([*third["out"]["parts"], third["out"]["tail"]]) == second["out"]["text"]
+    _, *streams = ops
+    skipping = [*(f"--op={op}" for op in streams), "--skip-special-tokens", "--replace"]
+    file = tmp_path / "skipping.jsonl"
+    made = ("fill", "--vocabulary", FAMILY, "--out", file, "a b ab")
+    assert tokenref(*made, *skipping).exit_code == 0
+    for line in report(file)[1:]:
+        assert line["in"]["skip_special_tokens"] is True
+        parts = line["out"].get("parts", [line["out"].get("text")])
+        text = "".join([*parts, line["out"].get("tail", "")])
+        assert text == load(FAMILY).decode(ids, skip_special_tokens=True) != second["out"]["text"]
+    assert tokenref("check", "reference", "--records", file).exit_code == 0
+    for more in ([], ["--op=tokenize"]):
+        refused = tokenref(*made, *more, "--skip-special-tokens")
+        assert (refused.exit_code, "--skip-special-tokens needs --op" in refused.output) == (
+            2,
+            True,
+        )
     for engine, answered in (("reference", 4), ("tokenizers", 3)):
         checked = tokenref("check", engine, "--records", out)
         assert checked.exit_code == 0

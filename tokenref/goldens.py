@@ -238,6 +238,7 @@ def goldens_for(
     encode: Callable[..., Sequence[int]],
     template: bool = True,
     special: bool = False,
+    skip: bool = False,
     progress: Callable[[int], None] | None = None,
 ) -> tuple[bytes, int]:
     """Return a record file for a user's own texts after the `present` cases, and how many are new.
@@ -248,8 +249,8 @@ def goldens_for(
     that `encode`, a method of the tokenizer, returns. Before each text is its place, for the
     reason. An id has the name of `out`, so that two files do not clash, and 16 digits of the sha256
     of the question, so that it is the same wherever the text is. A question of a present case is
-    not added. `template`
-    is whether a whole tokenizer adds the special tokens of its template. `progress` is called with
+    not added. `template` is whether a whole tokenizer adds the special tokens of its template,
+    and `skip` whether answers about its ids leave them out. `progress` is called with
     the number of cases that are done. Raises `GoldensError` if a text has no ids.
     """
     slug = re.sub(r"[^a-z0-9_.-]+", "-", out.stem.lower())
@@ -267,7 +268,8 @@ def goldens_for(
                 given = {"ids": encode(text, add_special_tokens=template, special=treated)}
             except BpeError as error:
                 raise GoldensError(f"{op} needs the ids of {place}, but {error}") from None
-        return [(place, {**given, **each}) for each in FILLED[op]]
+        also = {"skip_special_tokens": True} if skip else {}
+        return [(place, {**given, **each, **also}) for each in FILLED[op]]
 
     cases: list[Case] = []
     for op in dict.fromkeys(usual if op == "encode" else op for op in ops or [usual]):
