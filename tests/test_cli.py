@@ -383,6 +383,13 @@ def test_records_of_one_folder_share_one_copy_of_their_vocabulary(
     for own in ([a], [b], [a, b]):
         records = [part for path in own for part in ("--records", path)]
         assert tokenref("check", "heap", *records).exit_code == 0
+    for several in (tmp_path, f"{tmp_path}/*.jsonl"):  # with the copy beside them, or without
+        both = tokenref("check", "heap", "--records", several).output
+        assert both == tokenref("check", "heap", *records).output
+        shown = tokenref("show", "bpe/encode/own/*", "--records", several)
+        assert (shown.exit_code, shown.stdout.count("  why ")) == (0, 3)
+    nothing = tokenref("check", "heap", "--records", f"{tmp_path}/no*.jsonl")
+    assert (nothing.exit_code, "--records must name files, but" in nothing.output) == (2, True)
     (old,) = open_own(b, "tiny", upgrade=True).replaced.values()
     assert old is not None  # so that --upgrade shows its tokens
     assert old.digest() == vocabulary_of(load(mine)).digest()
@@ -498,7 +505,7 @@ def test_records_of_a_tokenizer_are_made_of_the_ids_of_a_text(tmp_path: Path) ->
     for line in report(file)[1:]:
         assert line["in"]["skip_special_tokens"] is True
         parts = line["out"].get("parts", [line["out"].get("text")])
-        text = "".join([*parts, line["out"].get("tail", "")])
+        text = "".join([*filter(None, parts), line["out"].get("tail", "")])
         assert text == load(FAMILY).decode(ids, skip_special_tokens=True) != second["out"]["text"]
     assert tokenref("check", "reference", "--records", file).exit_code == 0
     for more in ([], ["--op=tokenize"]):

@@ -172,9 +172,13 @@ def test_added_tokens_that_are_not_special_are_text_only_if_all_added_tokens_are
             2,
             f"tokenref: --added-as-text and {option} must not be given together\n",
         )
-    for command in (["count", text], ["fill", text, "--out", tmp_path / "out.jsonl"]):
+    wanted: list[list[str | Path]] = [
+        ["count", text],
+        ["fill", text, "--out", tmp_path / "o.jsonl"],
+    ]
+    for asked in wanted:
         for options in (["--special", "--as-text"], ["--as-text", "--special"]):
-            refused = tokenref(*command, *options, *ours)
+            refused = tokenref(*asked, *options, *ours)
             assert (refused.exit_code, refused.stderr) == (
                 2,
                 "tokenref: --special and --as-text must not be given together\n",

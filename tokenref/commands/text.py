@@ -154,15 +154,15 @@ def texts_of(sources: Iterable[tuple[Source, str]]) -> list[tuple[str, str]]:
     return [each for source, how in sources for each in texts_in(source.text(), source.name, how)]
 
 
-def files_named(path: str, option: str) -> Sequence[Path]:
-    """Return the file, those in a folder, or those that match a pattern.
+def files_named(path: str, option: str, ending: str = "") -> Sequence[Path]:
+    """Return the file, those in a folder with this `ending`, or those that match a pattern.
 
     Those whose names begin with a dot are left out of a folder.
     """
     if not path:
         raise InputError(f"{option} must name a file, got ''")
     is_folder = os.path.isdir(path)  # noqa: PTH112 - False for what may not be seen
-    pattern = f"{escape(path)}/**" if is_folder else path
+    pattern = f"{escape(path)}/**" + f"/*{ending}" * bool(ending) if is_folder else path
     if not is_folder and (os.path.exists(path) or not has_magic(pattern)):  # noqa: PTH110 - as above
         return [Path(path)]
     found = [Path(each) for each in sorted({str(each) for each in _matching(pattern)})]
