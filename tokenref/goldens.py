@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from functools import partial
+from functools import lru_cache, partial
 from hashlib import sha256
 from itertools import groupby
 from pathlib import Path
@@ -20,6 +20,7 @@ from tokenref.answers import Ok, Refused, Unsupported, guarded
 from tokenref.catalogue import Catalogue, UnknownSubjectError, check_together, own_catalogue
 from tokenref.engines.reference import ReferenceEngine
 from tokenref.errors import InputError
+from tokenref.files import is_found
 from tokenref.judge import judge
 from tokenref.operations import ABOUT
 from tokenref.packaged import fixtures_folder
@@ -237,6 +238,7 @@ def goldens_for(
     encode: Callable[..., Sequence[int]],
     template: bool = True,
     special: bool = False,
+    skip: bool = False,
     progress: Callable[[int], None] | None = None,
 ) -> tuple[bytes, int]:
     """Return a record file for a user's own texts after the `present` cases, and how many are new.
@@ -247,8 +249,8 @@ def goldens_for(
     that `encode`, a method of the tokenizer, returns. Before each text is its place, for the
     reason. An id has the name of `out`, so that two files do not clash, and 16 digits of the sha256
     of the question, so that it is the same wherever the text is. A question of a present case is
-    not added. `template`
-    is whether a whole tokenizer adds the special tokens of its template. `progress` is called with
+    not added. `template` is whether a whole tokenizer adds the special tokens of its template,
+    and `skip` whether answers about its ids leave them out. `progress` is called with
     the number of cases that are done. Raises `GoldensError` if a text has no ids.
     """
     slug = re.sub(r"[^a-z0-9_.-]+", "-", out.stem.lower())
@@ -266,7 +268,8 @@ def goldens_for(
                 given = {"ids": encode(text, add_special_tokens=template, special=treated)}
             except BpeError as error:
                 raise GoldensError(f"{op} needs the ids of {place}, but {error}") from None
-        return [(place, {**given, **each}) for each in FILLED[op]]
+        also = {"skip_special_tokens": True} if skip else {}
+        return [(place, {**given, **each, **also}) for each in FILLED[op]]
 
     cases: list[Case] = []
     for op in dict.fromkeys(usual if op == "encode" else op for op in ops or [usual]):
@@ -374,18 +377,41 @@ def beside_goldens(path: Path) -> Path | None:
     return found[0] if found else None
 
 
-def copy_for(path: Path, digest: str | None) -> Path | None:
-    """Return a file with this vocabulary or tokenizer that `fill` wrote to the folder of records.
+def copy_for(path: Path, digest: str | None, *, whole: bool) -> Path | None:
+    """Return a file with this vocabulary, or `whole` tokenizer, that `fill` wrote for records.
 
-    The one that is named after the records is the first choice.
+    It is in their folder. The first choice is named after the records, or after others of it.
     """
-    for kind in ("vocabulary", "tokenizer") if digest else ():
-        named = path.with_name(f"{path.stem}.{kind}.json")
-        for found in (named, *sorted(path.parent.glob(f"*.{kind}.json"))):
-            with suppress(InputError, RecordError):
-                if _copied(found).digest() == digest:
-                    return found
+    if digest is None:
+        return None
+    suffix = f".{'tokenizer' if whole else 'vocabulary'}.json"
+
+    def choice(copy: Path) -> int:
+        own = copy.with_name(f"{copy.name.removesuffix(suffix)}.jsonl")
+        with suppress(InputError, RecordError):
+            return 0 if own == path else 2 - (digest.encode() in read_file(own))
+        return 2
+
+    for copy in sorted(sorted(path.parent.glob(f"*{suffix}")), key=choice):
+        with suppress(OSError):
+            about = copy.stat()
+            if _digest_of(copy, about.st_size, about.st_mtime_ns) == digest:
+                return copy
     return None
+
+
+@lru_cache(maxsize=256)
+def _digest_of(path: Path, size: int, changed: int) -> str | None:
+    """Return the digest of what `fill` wrote, or None if it is not that any more."""
+    with suppress(InputError, RecordError):
+        return _copied(path).digest()
+    return None
+
+
+def _is_present(digest: str | None) -> bool:
+    """Return whether a subject is one of the fixtures', or has a name and is on this machine."""
+    every = parse_manifest(fixtures_folder()).subjects
+    return any(e.digest == digest and (e.path or is_found(e.name)) for e in every)
 
 
 def other_user(copy: Path, out: Path) -> Path | None:
@@ -447,8 +473,9 @@ def open_own(
     data = read_file(path)
     cases = parse_records(data, str(path), merged=True)
     named = vocabulary or beside_goldens(path)
-    if named is None and len({case.vocab for case in cases}) == 1:
-        named = copy_for(path, cases[0].vocab)
+    if named is None and len(digests := {case.vocab for case in cases}) == 1:
+        digest, whole = digests.pop(), op_of(cases[0]) in PIPELINE_OPS
+        named = None if _is_present(digest) else copy_for(path, digest, whole=whole)
     try:
         if named is None:
             return own_catalogue(path, data, cases, _subjects_beside(path))
@@ -525,7 +552,7 @@ def _vocabulary_of(path: Path, opened: Catalogue, digest: str | None) -> Vocabul
     """Return the vocabulary of own records if it lies next to them or is known, or else None."""
     found: object = None
     with suppress(BpeError, StopIteration):
-        beside = beside_goldens(path) or copy_for(path, digest)
+        beside = beside_goldens(path) or copy_for(path, digest, whole=False)
         found = load_bytes(beside) if beside else opened.subject(digest)
     return found if isinstance(found, Vocabulary) and found.digest() == digest else None
 

@@ -34,8 +34,8 @@ from tokenref.commands.text import (
     named_sources,
     naming_options,
     noted,
-    refuse_both,
     say_notes,
+    special_of,
     texts_of,
 )
 from tokenref.doctor.conversation import Finding
@@ -165,17 +165,28 @@ def as_text(finding: Finding) -> str:
     "its --vocabulary.",
 )
 @click.option(
-    "--special/--as-text",
-    "special",
-    default=None,
-    help="Whether to recognise special tokens in the texts. By default they are treated as text if "
-    "the vocabulary is one of bytes. With --as-text, the records of a tokenizer.json are those of "
-    "a copy without its special tokens, which is written next to them.",
+    "--special",
+    "recognised",
+    is_flag=True,
+    help="Recognise special tokens in the texts. By default they are treated as text if the "
+    "vocabulary is one of bytes.",
+)
+@click.option(
+    "--as-text",
+    is_flag=True,
+    help="Treat special tokens as text. Then the records of a tokenizer.json are those of a copy "
+    "without its special tokens, which is written next to them.",
 )
 @click.option(
     "--added-as-text",
     is_flag=True,
     help="Treat all added tokens as text, also those that the file does not call special.",
+)
+@click.option(
+    "--skip-special-tokens",
+    "skip",
+    is_flag=True,
+    help="Leave special tokens out of the answers of --op detokenize and detokenize_stream.",
 )
 @click.option("--replace", is_flag=True, help="Replace files that exist.")
 @click.option(
@@ -190,8 +201,10 @@ def fill(
     *,
     copy: bool,
     template: bool,
-    special: bool | None,
+    recognised: bool,
+    as_text: bool,
     added_as_text: bool,
+    skip: bool,
     replace: bool,
     append: bool,
 ) -> None:
@@ -202,12 +215,12 @@ def fill(
     """
     from tokenref.goldens import FILLED, check_without, goldens_for, without_added
 
-    treated = _treated(special, added_as_text=added_as_text)
+    special, treated = _treated(special=recognised, as_text=as_text, added_as_text=added_as_text)
     with naming_options("pattern"):
         subject, tokenizer = load_text_subject(vocabulary, pattern)
     say_notes(tokenizer.notes)
     of_bytes = isinstance(subject, Vocabulary)
-    _check_ops(ops, vocabulary, special=special, of_bytes=of_bytes)
+    _check_ops(ops, vocabulary, special=special, of_bytes=of_bytes, skip=skip)
     if isinstance(subject, TokenizerFile) and treated:
         _check_as_text(ops, vocabulary, copy=copy)
         subject = without_added(subject, tokenizer, treated)
@@ -253,6 +266,7 @@ def fill(
             ops=ops,
             encode=tokenizer.encode,
             special=bool(special),
+            skip=skip,
             progress=show,
         )
     copied = _content(subject, name, out) if beside else b""
@@ -267,10 +281,13 @@ def fill(
 
 
 def _check_ops(
-    ops: Sequence[str], vocabulary: str, *, special: bool | None, of_bytes: bool
+    ops: Sequence[str], vocabulary: str, *, special: bool | None, of_bytes: bool, skip: bool
 ) -> None:
     """Raise `InputError` for an operation that is not one of records for texts."""
     from tokenref.goldens import FILLED
+
+    if skip and not (ops and {*ops} <= {"detokenize", "detokenize_stream"}):
+        raise InputError("--skip-special-tokens needs --op detokenize or detokenize_stream alone")
 
     able = [op for op in FILLED if op != "special" and (op in PIPELINE_OPS) != of_bytes]
     for op in {*ops}.difference(able):
@@ -289,12 +306,15 @@ def _texts(sources: Sequence[tuple[Source, str]]) -> list[tuple[str, str]]:
     return found
 
 
-def _treated(special: bool | None, *, added_as_text: bool) -> "Treated | None":
-    """Return which tokens are text; None if none are, or only because of the vocabulary."""
-    refuse_both(special, added_as_text=added_as_text)
-    if added_as_text:
-        return "ordinary_added"
-    return "ordinary" if special is False else None
+def _treated(**options: bool) -> "tuple[bool | None, Treated | None]":
+    """Return what `special_of` does, and which tokens are text.
+
+    That is None if none are, or only because of the vocabulary.
+    """
+    special = special_of(**options)
+    if options["added_as_text"]:
+        return special, "ordinary_added"
+    return special, "ordinary" if special is False else None
 
 
 def _check_as_text(ops: Sequence[str], vocabulary: str, *, copy: bool) -> None:
@@ -315,7 +335,8 @@ def _copy_for(out: Path, beside: Path, subject: TokenizerSubject) -> Path | None
     """
     from tokenref.goldens import beside_goldens, copy_for, other_user
 
-    found = copy_for(out, subject.digest())
+    whole = isinstance(subject, TokenizerFile)
+    found = copy_for(out, subject.digest(), whole=whole)
     if found is not None and (found == beside or beside_goldens(out) is None):
         return found
     if beside.is_file() and (other := other_user(beside, out)):

@@ -12,7 +12,7 @@ import click
 
 from tokenref.catalogue import Catalogue, Selection, open_catalogue
 from tokenref.commands.paths import FILE, FOLDER, Decorator, options_as
-from tokenref.commands.text import PATTERN, naming_options, say_notes
+from tokenref.commands.text import PATTERN, files_named, naming_options, say_notes
 from tokenref.protocol.channel import Patience
 from tokenref.record import OPS, SAMPLER_OPS
 
@@ -105,12 +105,21 @@ class Given:
         return {kind: catalogue.digest, "fixtures_version": catalogue.manifest.version}
 
 
+def _record_files(_: click.Context, __: click.Parameter, paths: Sequence[str]) -> Sequence[Path]:
+    return [each for path in paths for each in files_named(path, "--records", ".jsonl")]
+
+
 def given_options(*left_out: str) -> Decorator:
     """Return a decorator: the command receives where the records are as the argument `given`."""
-    records = "Use the records in this file, written by `fill` or `promote`; repeatable."
+    records = (
+        "Use the records in this file, written by `fill` or `promote`; repeatable. A folder is all "
+        ".jsonl files in it, and a pattern such as '*.jsonl', in quotes, all files that match."
+    )
     vocabulary = "The vocabulary of --records, unless it lies next to them."
     options = {
-        "records": click.option("--records", type=FILE, multiple=True, help=records),
+        "records": click.option(
+            "--records", metavar="PATH", multiple=True, help=records, callback=_record_files
+        ),
         "vocabulary": click.option("--vocabulary", multiple=True, help=vocabulary),
         "pattern": PATTERN,
         "fixtures": FIXTURES,

@@ -154,15 +154,15 @@ def texts_of(sources: Iterable[tuple[Source, str]]) -> list[tuple[str, str]]:
     return [each for source, how in sources for each in texts_in(source.text(), source.name, how)]
 
 
-def files_named(path: str, option: str) -> Sequence[Path]:
-    """Return the file, those in a folder, or those that match a pattern.
+def files_named(path: str, option: str, ending: str = "") -> Sequence[Path]:
+    """Return the file, those in a folder with this `ending`, or those that match a pattern.
 
     Those whose names begin with a dot are left out of a folder.
     """
     if not path:
         raise InputError(f"{option} must name a file, got ''")
     is_folder = os.path.isdir(path)  # noqa: PTH112 - False for what may not be seen
-    pattern = f"{escape(path)}/**" if is_folder else path
+    pattern = f"{escape(path)}/**" + f"/*{ending}" * bool(ending) if is_folder else path
     if not is_folder and (os.path.exists(path) or not has_magic(pattern)):  # noqa: PTH110 - as above
         return [Path(path)]
     found = [Path(each) for each in sorted({str(each) for each in _matching(pattern)})]
@@ -275,8 +275,8 @@ def each_answer(
         except (BpeError, InputError) as error:
             if len(asked) == 1:
                 raise
-            said = str(error)
-            errors[one] = said if str(one) in said else f"{one}: {said}"
+            said, name = str(error), str(one[0] if isinstance(one, tuple) else one)
+            errors[one] = said if name in said else f"{name}: {said}"
             say(errors[one])
         else:
             yield one, found
@@ -304,11 +304,16 @@ _SPELLED: Final = "special tokens in the text, such as {}, were treated as text;
 """Said if a text spells special tokens that are not recognised, before how they are."""
 
 
-def refuse_both(special: bool | None, *, added_as_text: bool) -> None:
-    """Raise `InputError` if --added-as-text and another option about special tokens are given."""
-    if special is not None and added_as_text:
-        option = "--special" if special else "--as-text"
-        raise InputError(f"--added-as-text and {option} must not be given together")
+def special_of(*, special: bool, as_text: bool, added_as_text: bool) -> bool | None:
+    """Return whether special tokens are recognised, or None if neither option says it.
+
+    Raises `InputError` if two of the options are given.
+    """
+    options = {"--added-as-text": added_as_text, "--special": special, "--as-text": as_text}
+    given = [option for option, is_given in options.items() if is_given]
+    if len(given) > 1:
+        raise InputError(f"{given[0]} and {given[1]} must not be given together")
+    return special if special or as_text else None
 
 
 def noted(tokenizer: Tokenizer, special: bool | None, texts: Iterable[str]) -> list[str]:
@@ -372,7 +377,6 @@ class Asked:
             raise InputError(
                 f"{self.vocabulary} is a SentencePiece model, which takes no --special: {why}"
             )
-        refuse_both(special, added_as_text=self.added_as_text)
         if special is None:
             special = not isinstance(model, ByteBPE)
         treated = "recognise" if special else "ordinary"
@@ -413,7 +417,11 @@ class Asked:
         end_with(self.errors)
 
 
-def _asked(text: Sequence[str], path: Sequence[str], **how: Any) -> Asked:
+def _asked(
+    text: Sequence[str], path: Sequence[str], *, special: bool, as_text: bool, **how: Any
+) -> Asked:
+    added_as_text = how["added_as_text"]
+    how["special"] = special_of(special=special, as_text=as_text, added_as_text=added_as_text)
     sources = given_texts(text, path)
     several = len(sources) > 1 or not {each.path for each in sources} <= {None, *map(Path, path)}
     return Asked(sources, several=several, **how)
@@ -448,13 +456,13 @@ asked_options: Final = options_as(
     like=LIKE,
     pattern=PATTERN,
     special=click.option(
-        "--special/--as-text",
-        "special",
-        default=None,
-        help="Whether to recognise special tokens in the text. By default they are treated as text "
-        "if the file is a list of tokens of bytes, such as tiktoken's, and recognised otherwise. "
+        "--special",
+        is_flag=True,
+        help="Recognise special tokens in the text. By default they are treated as text if the "
+        "file is a list of tokens of bytes, such as tiktoken's, and recognised otherwise. "
         "Python's encode always recognises them by default. A SentencePiece .model never does.",
     ),
+    as_text=click.option("--as-text", is_flag=True, help="Treat special tokens as text."),
     added_as_text=click.option(
         "--added-as-text",
         is_flag=True,

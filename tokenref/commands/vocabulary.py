@@ -150,13 +150,15 @@ def compare_command(
     These are tokens, ids, merges, added tokens and other settings. --file and --texts add texts:
     how many have other ids, and both encodings of the first, from the first token that differs.
     Special tokens of texts are recognised. --json has all encodings that differ. The exit code is 1
-    if anything differs.
+    if anything differs, and 2 if one of several files cannot be read; the others follow.
     """
     with no_collection():
         both = loaded(old, pattern=pattern), loaded(new, pattern=pattern)
     say_notes(dict.fromkeys(note for each in both for note in each.notes))
     found = differences(*both)
-    texts = texts_of(sources)
+    errors: dict[tuple[Source, str], str] = {}
+    read = each_answer(sources, lambda source: texts_of([source]), errors)
+    texts = [text for _, found_there in read for text in found_there]
     encoded = [(place, [_encoded(each, text) for each in both]) for place, text in texts]
     others = [(place, pair) for place, pair in encoded if pair[0] != pair[1]]
     rows = [*(found or [("same", "tokens, ids, merges, added tokens, other settings")])]
@@ -170,9 +172,10 @@ def compare_command(
     if as_json:
         listed = [{"text": place, "old": one, "new": other} for place, (one, other) in others]
         about = {"differences": dict(found), "texts": len(texts), "other_ids": listed}
-        write_lines(json.dumps(about))
+        write_lines(json.dumps(about | {"errors": [*errors.values()]} if errors else about))
     else:
         _print_rows(output_console(), rows)
+    end_with(errors)
     click.get_current_context().exit(int(bool(found or others)))
 
 
