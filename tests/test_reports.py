@@ -851,9 +851,17 @@ def test_an_operation_that_is_not_declared_any_more_keeps_its_known_differences(
     ids = ("bpe/count/topic/a", "bpe/count/topic/b", "bpe/encode/topic/c")
     cases = [line("one", each, "unsupported") for each in ids[:2]] + [line("one", ids[2], "xpass")]
     results = read_results(write(tmp_path / "results.jsonl", whole(cases)))
-    more = {"reason": "It is an example.   ", "engine": "one", "status": "fail"}
-    lost = Known(title="lost", cases=["bpe/count/*"], **more)
-    old = [lost, Known(title="fixed", cases=["bpe/encode/*"], **more)]
+    lost, fixed = (
+        Known(
+            title=title,
+            cases=[each],
+            reason="An example of an operation.",
+            engine="one",
+            status="fail",
+        )
+        for title, each in (("lost", "bpe/count/*"), ("fixed", "bpe/encode/*"))
+    )
+    old = [lost, fixed]
     content, *entries, count = known_list([results], old, ids)
     assert (entries, count) == ([[lost], [lost]], 0)
     (tmp_path / "known.toml").write_bytes(content)
