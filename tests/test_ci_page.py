@@ -285,7 +285,7 @@ def test_a_maintainer_who_types_what_the_page_shows_gets_what_it_says(checkout: 
     (conformance / "known.toml").write_text(known, "utf-8")
 
     project.changed(*BUG)
-    project.typed("Keep what fuzzing found", 0, 1, 0, 1)
+    project.typed("Keep what fuzzing found", 0, 0, 1, 0, 1)
     project.changed(*reversed(BUG))
     assert {op_of(case) for case in read_records(conformance / "regress.jsonl")} == {"top_k"}
 

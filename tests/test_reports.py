@@ -262,7 +262,10 @@ def test_texts_of_an_engine_are_bounded_and_have_no_surrogates(tmp_path: Path) -
     assert case.log.startswith("(10003 characters) aaa")
     assert len(case.log) <= LONGEST_DETAIL
     assert case.log.endswith("aend")
-    assert read_results(path).engines["one"].trouble == ["\\udc00"]
+    summed = read_results(path).engines["one"]
+    assert summed.trouble == ["\\udc00"]
+    (cause,) = summed.causes
+    assert cause.startswith("crash: \\ud800xx")
 
 
 def test_a_line_says_the_stage_the_distance_and_the_alternative(tmp_path: Path) -> None:

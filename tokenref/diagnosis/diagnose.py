@@ -53,6 +53,7 @@ from tokenref.result import (
     without_values,
 )
 from tokenref.verdicts import MustRefuse
+from tokenref.visible import visible
 
 UNSPECIFIC: Final = frozenset(
     {
@@ -154,7 +155,7 @@ def _by_message(name: str, several: Sequence[Result], what: str) -> Iterator[Dia
     groups: dict[str, list[str]] = {}
     for seen in several:
         message = without_values(_QUOTED.sub(r"\1\3", seen.judgement.detail), None)
-        groups.setdefault(message[:200], []).append(seen.case.id)
+        groups.setdefault(visible(message[:200]), []).append(seen.case.id)
     in_order = sorted(groups.items(), key=lambda group: -len(group[1]))
     for message, ids in in_order[:_MOST_MESSAGES]:
         yield from _counted(
