@@ -57,6 +57,18 @@ class UnknownSubjectError(RecordError):
     """A record about an unknown vocabulary or tokenizer."""
 
 
+_parse_once: Final = lru_cache(maxsize=1)(parse_manifest)
+
+
+def package_manifest() -> Manifest:
+    """Return the manifest of the package's fixtures, without checking their files.
+
+    >>> package_manifest().format
+    1
+    """
+    return _parse_once(fixtures_folder())
+
+
 @cache
 def shipped_subjects() -> Mapping[str, VocabularyEntry]:
     """Return the vocabularies and tokenizers that are part of the fixtures, by name.
@@ -66,7 +78,7 @@ def shipped_subjects() -> Mapping[str, VocabularyEntry]:
     >>> shipped_subjects()["tiny"].path
     'vocab/tiny.json'
     """
-    subjects = parse_manifest(fixtures_folder()).subjects
+    subjects = package_manifest().subjects
     return MappingProxyType(
         {
             entry.name: entry
@@ -303,7 +315,7 @@ def open_catalogue(folder: FixturePath | None = None, digest: str | None = None)
     id.
     """
     found = _read(folder) if folder else _read_once(fixtures_folder())
-    if digest not in {None, found.digest}:
+    if digest is not None and digest != found.digest:
         raise RecordError(
             f"the fixtures {found.manifest.version} here have the digest {found.digest}, not "
             f"{digest!r:.90}: install the version of tokenref with the expected ones, or expect "
@@ -360,8 +372,7 @@ def own_catalogue(
     `own` are vocabularies and tokenizers by name, which replace those with the same digest. `flags`
     are allowed besides those of the package. Raises `RecordError` as `check_together` does.
     """
-    folder = fixtures_folder()
-    package = parse_manifest(folder)
+    folder, package = fixtures_folder(), package_manifest()
     canaries = [
         case for entry in package.files if _has_canaries(entry) for case in _records(folder, entry)
     ]

@@ -17,13 +17,18 @@ import msgspec
 from bpe_ref import BpeError, Tokenizer, Vocabulary
 from bpe_ref.formats.plain_json import parse_plain_json
 from tokenref.answers import Ok, Refused, Unsupported, guarded
-from tokenref.catalogue import Catalogue, UnknownSubjectError, check_together, own_catalogue
+from tokenref.catalogue import (
+    Catalogue,
+    UnknownSubjectError,
+    check_together,
+    own_catalogue,
+    package_manifest,
+)
 from tokenref.engines.reference import ReferenceEngine
 from tokenref.errors import InputError
 from tokenref.files import is_found
 from tokenref.judge import judge
 from tokenref.operations import ABOUT
-from tokenref.packaged import fixtures_folder
 from tokenref.questions.text import IdsOutput
 from tokenref.record import (
     OPERATIONS,
@@ -36,13 +41,7 @@ from tokenref.record import (
     op_of,
     rows_op,
 )
-from tokenref.record_files import (
-    dump_records,
-    parse_manifest,
-    parse_records,
-    read_file,
-    read_records,
-)
+from tokenref.record_files import dump_records, parse_records, read_file, read_records
 from tokenref.rules import NAMED, choices_of, other_rules
 from tokenref.subjects import (
     SAMPLERS,
@@ -410,7 +409,7 @@ def _digest_of(path: Path, size: int, changed: int) -> str | None:
 
 def _is_present(digest: str | None) -> bool:
     """Return whether a subject is one of the fixtures', or has a name and is on this machine."""
-    every = parse_manifest(fixtures_folder()).subjects
+    every = package_manifest().subjects
     return any(e.digest == digest and (e.path or is_found(e.name)) for e in every)
 
 
@@ -573,7 +572,7 @@ def _subjects_beside(path: Path) -> dict[str, TokenizerSubject]:
         for kind in ("vocab", "tokenizer")
         for file in sorted((path.parent / kind).glob("*.json"))
     ]
-    known = {entry.digest for entry in parse_manifest(fixtures_folder()).subjects}
+    known = {entry.digest for entry in package_manifest().subjects}
     by_digest = {subject.digest(): subject for subject in found}
     own = by_digest.keys() - known
     return {f"{path.name}:{digest[7:15]}": by_digest[digest] for digest in sorted(own)}

@@ -311,7 +311,7 @@ class Sessions:
         """Why questions were not asked, if the engine was abandoned."""
 
         self._engine, self._loaded = engine, OneSession(engine)
-        self._guard = not isinstance(engine, HasIncidents)  # another program cannot raise here
+        self._program = engine if isinstance(engine, HasIncidents) else None
         self._catalogue = catalogue
         self._ids_only = ids_only or has_only_ids(engine)
 
@@ -335,10 +335,11 @@ class Sessions:
             answers = [session] * len(cases)
         else:
             requests = [msgspec.to_builtins(case.input) for case in cases]
-            there = len(self._engine.incidents) if isinstance(self._engine, HasIncidents) else 0
-            answers = answers_of(session, op, requests, guard=self._guard)
-            if isinstance(self._engine, HasIncidents):
-                _add_ids(self._engine.incidents, there, cases)
+            incidents = self._program.incidents if self._program else []
+            there = len(incidents)
+            # another program cannot raise here
+            answers = answers_of(session, op, requests, guard=self._program is None)
+            _add_ids(incidents, there, cases)
             if isinstance(session, Declares):
                 declared = session.declared(op)
             declared = declared.for_op(op, ids_only=self._ids_only)

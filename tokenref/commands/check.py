@@ -166,14 +166,14 @@ def check(
     short = [too_few(run.answered, run.selected, least) for run in runs]
     for run, found in zip(runs, short, strict=True):
         run.incidents += found
-    least = int(any(short) or (require and bool(unavailable)))
+    lowest_code = int(any(short) or (require and bool(unavailable)))
     if not runs:
         about["trouble"] = "no engine is available: " + "; ".join(map(": ".join, unavailable))
     # before printing, which may fail
     data = dump_report(runs, about, known)
-    results, said = reports.write_results(data, json_path, catalogue.records, least)
+    results, said = reports.write_results(data, json_path, catalogue.records, lowest_code)
     changed, code = reports.make(
-        [results], catalogue, said, least=least, known=known if known_path else ()
+        [results], catalogue, said, least=lowest_code, known=known if known_path else ()
     )
     if changed is None:
         print_results(console, [results], catalogue)
