@@ -67,7 +67,7 @@ from bpe_ref.errors import ParameterError
 from bpe_ref.given_text import without_surrogates
 from bpe_ref.models.byte_bpe import ByteBPE, encode_quickly, pieces_of_bytes
 from bpe_ref.patterns.nodes import sets_in
-from bpe_ref.patterns.pretokenizer import expression_of
+from bpe_ref.patterns.rust import compile_rust
 from bpe_ref.patterns.stand_ins import atoms_of
 from bpe_ref.patterns.unicode_tables import EVERY_CODE_POINT, CodePoints, to_ranges, white_space
 from bpe_ref.registry import REGISTRY
@@ -139,7 +139,7 @@ def _witnesses(vocabulary: Vocabulary) -> _Witnesses:
 
 def _classes(vocabulary: Vocabulary) -> tuple[CodePoints, ...]:
     """Return the classes of characters that the pattern cannot tell apart."""
-    expression = expression_of(vocabulary.text.pattern or "", vocabulary.text.tables)
+    expression = compile_rust(vocabulary.text.pattern or "", vocabulary.text.tables)
     sets = [*sets_in(expression.node), expression.words]
     return tuple(atoms_of(EVERY_CODE_POINT & ~_SURROGATES, sets))
 

@@ -26,7 +26,6 @@ from bpe_ref.cutting.safe_cuts import TextCounter
 from bpe_ref.cutting.splitting import split_at
 from bpe_ref.patterns.borders import PatternBorders
 from bpe_ref.patterns.matches import Regex
-from bpe_ref.patterns.pretokenizer import Pretokenizer
 from bpe_ref.patterns.registered import PATTERNS
 from bpe_ref.patterns.rust import to_oniguruma
 from bpe_ref.pre_tokenizers.pattern import Pattern
@@ -115,7 +114,7 @@ def borders_and_pieces(name: str) -> tuple[PatternBorders, Callable[[str], tuple
 
     def pieces(text: str) -> tuple[str, ...]:
         if text not in known:
-            known[text] = tuple(pattern.pieces(text))
+            known[text] = tuple(pattern.cut_text(text))
         return known[text]
 
     return found, pieces
@@ -126,7 +125,7 @@ def runs_and_pieces(name: str) -> tuple[Sequence[str], Callable[[str], Sequence[
     if name in REGISTRY:
         entry = REGISTRY[name]
         source = to_oniguruma(entry.pattern)
-        pieces = Pretokenizer(entry.pattern, entry.tables).pieces
+        pieces = Pattern(entry.pattern, entry.tables).cut_text
     else:
         source = PATTERNS[name].source
         pieces = Split(Regex(source), "Isolated", invert=False).cut_text

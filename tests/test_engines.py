@@ -19,8 +19,8 @@ from bpe_ref import (
 )
 from bpe_ref.errors import PatternError
 from bpe_ref.models.byte_bpe import encode_bytes
-from bpe_ref.patterns.pretokenizer import Pretokenizer
 from bpe_ref.patterns.rust import to_oniguruma
+from bpe_ref.pre_tokenizers.pattern import Pattern
 from bpe_ref.vocabulary.byte_alphabet import LETTER_OF_BYTE, to_letters
 from bpe_ref.vocabulary.merges import ByConcatenation, ByPair
 from tests.real_vocabularies import real_vocabulary
@@ -510,7 +510,7 @@ def test_every_byte_has_a_letter_of_its_own_that_can_be_seen() -> None:
 def test_tokenizers_cuts_at_any_pattern_as_the_reference_does(pattern: str, tables: str) -> None:
     vocabulary = vocabulary_by_concatenation(BYTES, text=TextRules(pattern, tables))
     under_test = session("tokenizers", vocabulary)
-    cut = Pretokenizer(pattern, tables).pieces
+    cut = Pattern(pattern, tables).cut_text
 
     @examples(60)
     @given(texts)

@@ -21,8 +21,8 @@ from bpe_ref import load
 from bpe_ref.encoder_steps import ENCODER_STEPS
 from bpe_ref.formats.byte_level_json import write_tokenizer_json
 from bpe_ref.models.byte_bpe import ByteBPE
-from bpe_ref.patterns.pretokenizer import Pretokenizer
 from bpe_ref.patterns.registered import PATTERNS
+from bpe_ref.pre_tokenizers.pattern import Pattern
 from bpe_ref.tiny import TINY_TEXT_RULES, tiny_vocabulary
 from tests.browser import Browser
 from tokenref import pages
@@ -148,7 +148,7 @@ def test_a_tokenizer_json_has_the_steps_of_the_vocabulary_that_it_was_written_fr
 def test_the_first_alternative_that_matches_in_the_whole_text_cut_a_piece(parts: list[str]) -> None:
     text = "".join(parts)
     for pattern in PATTERNS.values():
-        pieces = Pretokenizer(pattern.source).pieces(text)
+        pieces = Pattern(pattern.source).cut_text(text)
         starts = accumulate(map(len, pieces), initial=0)
         assert alternatives(pattern, pieces) == [
             next(

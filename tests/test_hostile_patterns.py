@@ -13,7 +13,7 @@ from bpe_ref import BpeError, ParameterError, TextRules, load, train, vocabulary
 from bpe_ref.like_tokenizers import Tokenizer as LikeTokenizers
 from bpe_ref.patterns.borders import borders_of
 from bpe_ref.patterns.oniguruma.reading import compile_oniguruma
-from bpe_ref.patterns.pretokenizer import Pretokenizer
+from bpe_ref.pre_tokenizers.pattern import Pattern
 
 HOSTILE = {
     "nested groups": "(" * 300 + "a" + ")" * 300,
@@ -62,15 +62,15 @@ def pieces_of_tokenizers(pattern: str) -> object:
     return compile_oniguruma(pattern).spans(TEXT)
 
 
-def as_split(pattern: str) -> Pretokenizer:
-    return Pretokenizer(pattern, "unicode-16.0-oniguruma")
+def as_split(pattern: str) -> Pattern:
+    return Pattern(pattern, "unicode-16.0-oniguruma")
 
 
 def pieces_of_tiktoken(pattern: str) -> object:
-    return Pretokenizer(pattern).pieces(TEXT)
+    return Pattern(pattern).cut_text(TEXT)
 
 
-@pytest.mark.parametrize("kind", [compile_oniguruma, borders_of, Pretokenizer, as_split])
+@pytest.mark.parametrize("kind", [compile_oniguruma, borders_of, Pattern, as_split])
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_hostile_pattern_is_read_within_a_second(name: str, kind: Callable[[str], Any]) -> None:
     seconds: list[float] = []
@@ -103,20 +103,20 @@ def test_groups_and_classes_are_nested_at_most_50_deep(depth: int) -> None:
     for opening, closing in (("(", ")"), ("[", "]")):
         pattern = opening * depth + "a" + closing * depth
         if depth == 50:
-            assert Pretokenizer(pattern).pieces("aba") == ["a", "a"]
+            assert Pattern(pattern).cut_text("aba") == ["a", "a"]
         else:
             with pytest.raises(BpeError, match="may be nested at most 50 deep"):
-                Pretokenizer(pattern)
+                Pattern(pattern)
 
 
 def test_copies_are_multiplied() -> None:
-    assert Pretokenizer("(?:a{50}){2}").pieces("a" * 100) == ["a" * 100]
+    assert Pattern("(?:a{50}){2}").cut_text("a" * 100) == ["a" * 100]
     for pattern in (
         *("(?:a{1000}){101}", "(?:(?:a{1,50})b{50}){3000}", "(?:a{0,1000}b){101}"),
         "(?:abc){33334}",
     ):
         with pytest.raises(BpeError, match="quantifiers may say at most 100000 together"):
-            Pretokenizer(pattern)
+            Pattern(pattern)
     assert compile_oniguruma("(?:(?:a{1,50})b{50}){3000}").spans("a") == []
 
 

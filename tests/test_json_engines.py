@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bpe_ref import TextRules, Vocabulary, tokenizer_of, vocabulary_by_concatenation
-from bpe_ref.patterns.pretokenizer import Pretokenizer
+from bpe_ref.pre_tokenizers.pattern import Pattern
 from bpe_ref.registry import REGISTRY
 from bpe_ref.tiny import tiny_corpus
 from bpe_ref.vocabulary.byte_alphabet import LETTER_OF_BYTE
@@ -317,13 +317,13 @@ def test_onnxruntime_extensions_adds_no_special_tokens() -> None:
 def test_a_published_pattern_cuts_the_same_without_possessive_quantifiers(name: str) -> None:
     pattern = REGISTRY[name].pattern
     assert pattern is not None
-    possessive, greedy = Pretokenizer(pattern), Pretokenizer(without_possessive(pattern))
+    possessive, greedy = Pattern(pattern), Pattern(without_possessive(pattern))
     atoms = ["'s", "'T", "a", "Ab", "1", "2345", " ", "  ", "\n", "\r\n", "!", "?!", "é", "e\u0301"]
 
     @examples(300)
     @given(st.text(max_size=12) | st.lists(st.sampled_from(atoms)).map("".join))
     def check(text: str) -> None:
-        assert greedy.pieces(text) == possessive.pieces(text)
+        assert greedy.cut_text(text) == possessive.cut_text(text)
 
     check()
 
@@ -338,7 +338,7 @@ def shown_pieces() -> Callable[[str], list[str]]:
 
 
 def test_the_portable_pattern_of_a_page_cuts_as_that_of_cl100k_base() -> None:
-    right = Pretokenizer(str(REGISTRY["cl100k_base"].pattern))
+    right = Pattern(str(REGISTRY["cl100k_base"].pattern))
     pieces = shown_pieces()
     own = [case.input.text for case in open_catalogue().cases if isinstance(case.input, TextInput)]
     texts = {text for text in own if isinstance(text, str)} | {tiny_corpus()}
@@ -347,7 +347,7 @@ def test_the_portable_pattern_of_a_page_cuts_as_that_of_cl100k_base() -> None:
     for text in sorted(texts):
         if any(unicodedata.category(each) == "Cn" for each in text):
             continue  # `regex` may have newer tables
-        assert pieces(text) == right.pieces(text)
+        assert pieces(text) == right.cut_text(text)
     spaces = [chr(each) for each in range(0x3001) if chr(each).isspace()]
     atoms = [*spaces, "'s", "'\u017f", "'lL", "a", "1", "23", "!", "\r\n", "\ufeff", "\u180e"]
 
@@ -355,7 +355,7 @@ def test_the_portable_pattern_of_a_page_cuts_as_that_of_cl100k_base() -> None:
     @given(st.lists(st.sampled_from(atoms) | st.characters(exclude_categories=["Cn", "Cs"])))
     def check(parts: list[str]) -> None:
         text = "".join(parts)
-        assert pieces(text) == right.pieces(text)
+        assert pieces(text) == right.cut_text(text)
 
     check()
 
@@ -363,12 +363,12 @@ def test_the_portable_pattern_of_a_page_cuts_as_that_of_cl100k_base() -> None:
 def test_the_expression_of_gpt_2_cuts_as_that_of_r50k_base() -> None:
     published = REGISTRY["r50k_base"].pattern
     assert published is not None
-    newer, older = Pretokenizer(published), Pretokenizer(json.loads(onnxruntime_extensions._GPT2))
+    newer, older = Pattern(published), Pattern(json.loads(onnxruntime_extensions._GPT2))
 
     @examples(300)
     @given(st.text(max_size=12) | st.text("'stre \n\r1a!", max_size=12))
     def check(text: str) -> None:
-        assert newer.pieces(text) == older.pieces(text)
+        assert newer.cut_text(text) == older.cut_text(text)
 
     check()
 

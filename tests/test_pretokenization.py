@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from bpe_ref.errors import ParameterError, PatternError
 from bpe_ref.patterns.nodes import sets_in
-from bpe_ref.patterns.pretokenizer import Pretokenizer
 from bpe_ref.patterns.rust import read
 from bpe_ref.patterns.translation import translate
 from bpe_ref.patterns.unicode_tables import TABLES, characters_in, to_ranges
+from bpe_ref.pre_tokenizers.pattern import Pattern
 
 CL100K = (
     r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+"
@@ -129,8 +129,8 @@ def split_of_tokenizers(pattern: str) -> Callable[[str], list[str]]:
 @example(text="".join(TRICKY))
 @example(text="".join(reversed(TRICKY)))
 def test_the_fast_way_is_the_definition(pattern: str, text: str) -> None:
-    pretokenizer = Pretokenizer(pattern)
-    assert pretokenizer.pieces(text) == pieces_by_definition(pretokenizer.pattern, text)
+    pretokenizer = Pattern(pattern)
+    assert pretokenizer.cut_text(text) == pieces_by_definition(pretokenizer.pattern, text)
 
 
 @pytest.mark.parametrize("pattern", [*MODELS, *SYNTAX])
@@ -140,7 +140,7 @@ def test_the_fast_way_is_the_definition(pattern: str, text: str) -> None:
 @example(text="\u1c89\u088f\u0295\U00011de0")
 @example(text="sT ST st\nkK a")
 def test_pieces_are_those_of_tiktoken(pattern: str, text: str) -> None:
-    assert Pretokenizer(pattern).pieces(text) == tiktoken_pieces(pattern, text)
+    assert Pattern(pattern).cut_text(text) == tiktoken_pieces(pattern, text)
 
 
 @pytest.mark.parametrize("pattern", SPLITS)
@@ -148,8 +148,8 @@ def test_pieces_are_those_of_tiktoken(pattern: str, text: str) -> None:
 @given(text=texts)
 @example(text="".join(TRICKY))
 def test_pieces_are_those_of_the_split_of_tokenizers(pattern: str, text: str) -> None:
-    pretokenizer = Pretokenizer(pattern, "unicode-16.0-oniguruma")
-    assert pretokenizer.pieces(text) == split_of_tokenizers(pattern)(text)
+    pretokenizer = Pattern(pattern, "unicode-16.0-oniguruma")
+    assert pretokenizer.cut_text(text) == split_of_tokenizers(pattern)(text)
 
 
 @pytest.mark.parametrize("pattern", MODELS)
@@ -162,15 +162,15 @@ def test_the_edges_of_every_class_are_cut_by_the_definition(pattern: str) -> Non
         for code_point in (max(0, first - 1), first, last, min(0x10FFFF, last + 1))
     }
     text = "".join(f"a{chr(c)}1{chr(c)}" for c in sorted(edges))
-    pretokenizer = Pretokenizer(pattern)
-    assert pretokenizer.pieces(text) == pieces_by_definition(pretokenizer.pattern, text)
+    pretokenizer = Pattern(pattern)
+    assert pretokenizer.cut_text(text) == pieces_by_definition(pretokenizer.pattern, text)
 
 
 @pytest.mark.parametrize("pattern", MODELS)
 def test_long_runs_are_cut_by_the_definition(pattern: str) -> None:
     times = 1100 if pattern == KIMI else 3000  # for which the definition takes quadratic time
     text = "".join(one * times for one in "a A你1-\n x\n\t 'S")
-    assert Pretokenizer(pattern).pieces(text) == pieces_by_definition(pattern, text)
+    assert Pattern(pattern).cut_text(text) == pieces_by_definition(pattern, text)
 
 
 letters = st.sampled_from([r"\p{L}", r"\p{Lu}", r"\s", r"\w", r"[^\s\p{N}]", "s", "é", ".", r"\d"])
@@ -196,14 +196,14 @@ patterns = st.recursive(
 @settings(deadline=None, max_examples=200)
 @given(pattern=patterns, text=texts)
 def test_any_pattern_is_found_the_fast_way(pattern: str, text: str) -> None:
-    pretokenizer = Pretokenizer(pattern)
-    assert pretokenizer.pieces(text) == pieces_by_definition(pretokenizer.pattern, text)
+    pretokenizer = Pattern(pattern)
+    assert pretokenizer.cut_text(text) == pieces_by_definition(pretokenizer.pattern, text)
 
 
 @settings(deadline=None, max_examples=200)
 @given(pattern=patterns, text=texts.map(lambda text: text[:12]))
 def test_any_pattern_is_read_as_tiktoken_reads_it(pattern: str, text: str) -> None:
-    assert Pretokenizer(pattern).pieces(text) == tiktoken_pieces(pattern, text)
+    assert Pattern(pattern).cut_text(text) == tiktoken_pieces(pattern, text)
 
 
 @pytest.mark.parametrize("letter", "abcdefghijklmnopqrstuvwxyz")
@@ -225,15 +225,15 @@ def test_case_folding_of_ascii_is_that_of_tiktoken(letter: str) -> None:
 # Ways to be wrong that were seen in other projects, or that a hurried reader would write.
 MUTANTS: dict[str, Callable[[str], list[str]]] = {
     "installed tables": regex.compile(CL100K.replace("$", r"\Z")).findall,
-    "str.isspace": Pretokenizer(CL100K.replace(r"\s", r"[\s\x1c-\x1f]")).pieces,
-    "ASCII case": Pretokenizer(CL100K.replace("(?i:[sdmt]", "(?:[sdmtSDMT]")).pieces,
-    "ASCII digits": Pretokenizer(CL100K.replace(r"\p{N}", "[0-9]")).pieces,
-    "decimal digits": Pretokenizer(CL100K.replace(r"\p{N}", r"\d")).pieces,
-    "marks as letters": Pretokenizer(CL100K.replace(r"\p{L}", r"[\p{L}\p{M}]")).pieces,
-    "the other spelling": Pretokenizer(CL100K_ORIGINAL).pieces,
-    "no contractions": Pretokenizer(CL100K.partition("|[^")[2].join(["[^", ""])).pieces,
-    "one digit": Pretokenizer(CL100K.replace("{1,3}+", "")).pieces,
-    "zero-width space": Pretokenizer(CL100K.replace(r"\s", "[\\s\u200b]")).pieces,
+    "str.isspace": Pattern(CL100K.replace(r"\s", r"[\s\x1c-\x1f]")).cut_text,
+    "ASCII case": Pattern(CL100K.replace("(?i:[sdmt]", "(?:[sdmtSDMT]")).cut_text,
+    "ASCII digits": Pattern(CL100K.replace(r"\p{N}", "[0-9]")).cut_text,
+    "decimal digits": Pattern(CL100K.replace(r"\p{N}", r"\d")).cut_text,
+    "marks as letters": Pattern(CL100K.replace(r"\p{L}", r"[\p{L}\p{M}]")).cut_text,
+    "the other spelling": Pattern(CL100K_ORIGINAL).cut_text,
+    "no contractions": Pattern(CL100K.partition("|[^")[2].join(["[^", ""])).cut_text,
+    "one digit": Pattern(CL100K.replace("{1,3}+", "")).cut_text,
+    "zero-width space": Pattern(CL100K.replace(r"\s", "[\\s\u200b]")).cut_text,
 }
 FIXED_TEXTS = [
     "a\u1c89b a\u088fb",  # a letter since Unicode 16.0, and one of a later version
@@ -251,8 +251,8 @@ FIXED_TEXTS = [
 
 
 def test_each_fixed_mutant_gives_itself_away() -> None:
-    right = Pretokenizer(CL100K)
-    answers = [right.pieces(text) for text in FIXED_TEXTS]
+    right = Pattern(CL100K)
+    answers = [right.cut_text(text) for text in FIXED_TEXTS]
     assert answers == [pieces_by_definition(CL100K, text) for text in FIXED_TEXTS]
     survivors = [name for name, mutant in MUTANTS.items() if [*map(mutant, FIXED_TEXTS)] == answers]
     assert survivors == []
@@ -260,19 +260,19 @@ def test_each_fixed_mutant_gives_itself_away() -> None:
 
 @pytest.mark.parametrize("text", FIXED_TEXTS)
 def test_the_fixed_texts_are_cut_as_tiktoken_cuts_them(text: str) -> None:
-    assert Pretokenizer(CL100K).pieces(text) == tiktoken_pieces(CL100K, text)
+    assert Pattern(CL100K).cut_text(text) == tiktoken_pieces(CL100K, text)
 
 
 def test_the_end_of_the_text_is_not_before_its_last_newline() -> None:
-    assert Pretokenizer("a$").pieces("a\n") == []
-    assert Pretokenizer("a$").pieces("é\na") == ["a"]
-    assert Pretokenizer("(?m)a$").pieces("a\na\n") == ["a", "a"]
+    assert Pattern("a$").cut_text("a\n") == []
+    assert Pattern("a$").cut_text("é\na") == ["a"]
+    assert Pattern("(?m)a$").cut_text("a\na\n") == ["a", "a"]
 
 
 def test_text_that_nothing_matches_is_dropped() -> None:
-    assert Pretokenizer("[a-z]+").pieces("ab12cd") == ["ab", "cd"]
-    assert Pretokenizer("[a-zé]+").pieces("abé12écd") == ["abé", "écd"]
-    assert Pretokenizer("[a-z]+").pieces("é12") == []
+    assert Pattern("[a-z]+").cut_text("ab12cd") == ["ab", "cd"]
+    assert Pattern("[a-zé]+").cut_text("abé12écd") == ["abé", "écd"]
+    assert Pattern("[a-z]+").cut_text("é12") == []
 
 
 @pytest.mark.parametrize(
@@ -287,26 +287,26 @@ def test_text_that_nothing_matches_is_dropped() -> None:
 def test_characters_beyond_ffff_are_cut_as_themselves(
     pattern: str, text: str, pieces: list[str]
 ) -> None:
-    pretokenizer = Pretokenizer(pattern)
-    assert pretokenizer.pieces(text) == pieces_by_definition(pretokenizer.pattern, text) == pieces
+    pretokenizer = Pattern(pattern)
+    assert pretokenizer.cut_text(text) == pieces_by_definition(pretokenizer.pattern, text) == pieces
 
 
 def test_the_empty_text_has_no_pieces() -> None:
-    assert Pretokenizer(CL100K).pieces("") == []
+    assert Pattern(CL100K).cut_text("") == []
 
 
 def test_surrogates_are_neither_letters_nor_spaces() -> None:
     text = "a\ud800b \udfff\u0301"
-    assert Pretokenizer(CL100K).pieces(text) == ["a", "\ud800b", " \udfff\u0301"]
+    assert Pattern(CL100K).cut_text(text) == ["a", "\ud800b", " \udfff\u0301"]
     assert pieces_by_definition(CL100K, text) == ["a", "\ud800b", " \udfff\u0301"]
 
 
 def test_the_components_of_tokenizers_differ_where_their_tables_do() -> None:
     digits = r"\p{N}|\P{N}+"
-    assert Pretokenizer(digits).pieces("a\U00011de0") == ["a\U00011de0"]
-    assert Pretokenizer(digits, "tokenizers-digits").pieces("a\U00011de0") == ["a", "\U00011de0"]
-    assert Pretokenizer(r"\w+").pieces("a\u200db²") == ["a\u200db"]
-    assert Pretokenizer(r"\w+", "unicode-16.0-oniguruma").pieces("a\u200db²") == ["a", "b²"]
+    assert Pattern(digits).cut_text("a\U00011de0") == ["a\U00011de0"]
+    assert Pattern(digits, "tokenizers-digits").cut_text("a\U00011de0") == ["a", "\U00011de0"]
+    assert Pattern(r"\w+").cut_text("a\u200db²") == ["a\u200db"]
+    assert Pattern(r"\w+", "unicode-16.0-oniguruma").cut_text("a\u200db²") == ["a", "b²"]
 
 
 @pytest.mark.parametrize(
@@ -357,12 +357,12 @@ def test_a_pattern_that_cannot_be_pinned_is_refused(
 ) -> None:
     expected = f"pattern {pattern!r} cannot be used: at {position}, {reason}"
     with pytest.raises(PatternError, match=f"^{re.escape(expected)}$"):
-        Pretokenizer(pattern)
+        Pattern(pattern)
 
 
 def test_a_table_without_the_class_refuses_the_pattern() -> None:
     with pytest.raises(PatternError, match="table tokenizers-digits has no property 'L'"):
-        Pretokenizer(r"\p{L}", "tokenizers-digits")
+        Pattern(r"\p{L}", "tokenizers-digits")
 
 
 @pytest.mark.parametrize(
@@ -380,38 +380,38 @@ def test_a_table_without_the_class_refuses_the_pattern() -> None:
     ],
 )
 def test_what_oniguruma_reads_otherwise_is_refused_there(pattern: str, reason: str) -> None:
-    assert Pretokenizer(pattern)
+    assert Pattern(pattern)
     with pytest.raises(PatternError, match=reason):
-        Pretokenizer(pattern, "unicode-16.0-oniguruma")
+        Pattern(pattern, "unicode-16.0-oniguruma")
 
 
 def test_an_unknown_table_is_refused() -> None:
     with pytest.raises(ParameterError, match=r"tables must be one of unicode-16.0, .*, got 'x'"):
-        Pretokenizer("a", "x")
+        Pattern("a", "x")
 
 
 @pytest.mark.parametrize("name", sorted(TABLES["unicode-16.0"].properties - {"word"}))
 def test_every_property_can_be_written_within_and_without_brackets(name: str) -> None:
     text = "".join(TRICKY)
     for pattern in (rf"\p{{{name}}}", rf"[\p{{{name}}}]", rf"[^\P{{{name}}}]"):
-        pretokenizer = Pretokenizer(pattern)
+        pretokenizer = Pattern(pattern)
         expected = [c for c in text if TABLES["unicode-16.0"].contains(name, ord(c))]
         assert (
-            pretokenizer.pieces(text)
+            pretokenizer.cut_text(text)
             == pieces_by_definition(pretokenizer.pattern, text)
             == expected
         )
 
 
 def test_a_pattern_that_takes_exponential_time_is_stopped() -> None:
-    pretokenizer = Pretokenizer("(?:a|aa)+c")
-    assert pretokenizer.pieces("aaac aac") == ["aaac", "aac"]
+    pretokenizer = Pattern("(?:a|aa)+c")
+    assert pretokenizer.cut_text("aaac aac") == ["aaac", "aac"]
     for text in ("a" * 60, "é" + "a" * 60):
         with pytest.raises(PatternError, match="must find its matches in time"):
-            pretokenizer.pieces(text)
+            pretokenizer.cut_text(text)
 
 
 @given(st.text("abc é"))
 def test_a_pattern_with_a_time_limit_finds_what_the_definition_finds(text: str) -> None:
-    pretokenizer = Pretokenizer(r"(?:ab?)+|c(?: c){0,2}|\s")
-    assert pretokenizer.pieces(text) == pieces_by_definition(pretokenizer.pattern, text)
+    pretokenizer = Pattern(r"(?:ab?)+|c(?: c){0,2}|\s")
+    assert pretokenizer.cut_text(text) == pieces_by_definition(pretokenizer.pattern, text)

@@ -42,8 +42,8 @@ from bpe_ref.models.bpe import BPE
 from bpe_ref.models.byte_bpe import _BACKTRACK_FROM, _SCAN_BELOW, encode_bytes, encode_quickly
 from bpe_ref.models.piece_cache import LONGEST_PIECE, MOST_PIECES, PieceCache
 from bpe_ref.models.unigram import Unigram
-from bpe_ref.patterns.pretokenizer import Pretokenizer
 from bpe_ref.post_processors.padding import Padding
+from bpe_ref.pre_tokenizers.pattern import Pattern
 from bpe_ref.tiny import tiny_vocabulary
 
 ATOMS = [
@@ -321,7 +321,7 @@ def test_what_is_neither_name_nor_path_is_refused(name: Any) -> None:
     with pytest.raises(ParameterError, match=r"^model must be the name of a model, got "):
         encoding_name_for_model(name)
     with pytest.raises(ParameterError, match=r"^pattern must be a str, got "):
-        Pretokenizer(name)
+        Pattern(name)
 
 
 def test_a_vocabulary_cannot_be_changed_behind_its_digest() -> None:

@@ -186,8 +186,8 @@ def test_the_generator_still_writes_the_same_data() -> None:
 
 def test_importing_the_tables_decodes_none_of_them() -> None:
     script = (
-        "import sys, bpe_ref.patterns.pretokenizer, bpe_ref.normalizers.nfc;"
-        "from bpe_ref.patterns.pretokenizer import Pretokenizer; Pretokenizer(r'\\p{L}+');"
+        "import sys, bpe_ref.pre_tokenizers.pattern, bpe_ref.normalizers.nfc;"
+        "from bpe_ref.pre_tokenizers.pattern import Pattern; Pattern(r'\\p{L}+');"
         "from bpe_ref.data import table; print(table.cache_info().currsize > 0)"
     )
     done = subprocess.run(

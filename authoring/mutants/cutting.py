@@ -15,8 +15,8 @@ from typing import Final, TypeAlias
 
 from authoring.mutants.mutant import RIGHT, Witness, bytewise, encode, pieces, preparing, replacing
 from bpe_ref import PatternError, TextRules, Vocabulary
-from bpe_ref.patterns.pretokenizer import Pretokenizer
 from bpe_ref.patterns.unicode_tables import category
+from bpe_ref.pre_tokenizers.pattern import Pattern
 from bpe_ref.registry import registered
 
 Cut: TypeAlias = Callable[[str], list[str]]
@@ -56,7 +56,7 @@ def _recut(vocabulary: Vocabulary, pattern: str | None) -> Vocabulary:
         return vocabulary
     if pattern is not None:
         try:
-            Pretokenizer(pattern, vocabulary.text.tables)
+            Pattern(pattern, vocabulary.text.tables)
         except PatternError:
             return vocabulary
     return replace(vocabulary, text=replace(vocabulary.text, pattern=pattern))

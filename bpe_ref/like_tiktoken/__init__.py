@@ -17,7 +17,7 @@ Where it differs
     up to a hash table. What comes from tiktoken's own checks (a disallowed special token, an
     unknown token, name or model) has its kind of error; so has what is of the wrong type. A byte
     that the vocabulary lacks is a `SymbolError`; tiktoken panics. Of patterns only what can be
-    pinned is taken (see `patterns.pretokenizer`).
+    pinned is taken (see `pre_tokenizers.pattern`).
 """
 
 from bpe_ref.like_tiktoken.core import Encoding

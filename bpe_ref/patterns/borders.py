@@ -50,7 +50,7 @@ from bpe_ref.patterns.nodes import (
     width,
 )
 from bpe_ref.patterns.oniguruma.reading import compile_oniguruma
-from bpe_ref.patterns.pretokenizer import expression_of
+from bpe_ref.patterns.rust import compile_rust
 from bpe_ref.patterns.unicode_tables import CODE_POINT_COUNT, EVERY_CODE_POINT, CodePoints
 
 _BYTES = CODE_POINT_COUNT // 8
@@ -179,7 +179,7 @@ def borders_of_pinned(pattern: str, tables: str) -> PatternBorders | None:
     >>> borders_of_pinned(r"\w+|\s", "unicode-16.0").is_border("a", " ")
     True
     """
-    return borders_of_node(expression_of(pattern, tables).node)
+    return borders_of_node(compile_rust(pattern, tables).node)
 
 
 @lru_cache(maxsize=64)

@@ -40,12 +40,23 @@ https://github.com/kkos/oniguruma/blob/master/doc/RE, and tokenizers 0.23.3 as e
 
 import re
 from collections.abc import Callable
-from functools import reduce
+from functools import lru_cache, reduce
 from typing import Final, NamedTuple
 
 from bpe_ref.errors import PatternError
 from bpe_ref.patterns.cursor import MOST_NESTED, MOST_REPEATS, MOST_SETS, Cursor
-from bpe_ref.patterns.nodes import Atomic, Choice, Look, Node, One, Place, Repeat, Sequence
+from bpe_ref.patterns.expression import Expression
+from bpe_ref.patterns.nodes import (
+    Atomic,
+    Choice,
+    Look,
+    Node,
+    One,
+    Place,
+    Repeat,
+    Sequence,
+    has_boundary,
+)
 from bpe_ref.patterns.unicode_tables import (
     CODE_POINT_COUNT,
     EVERY_CODE_POINT,
@@ -108,6 +119,21 @@ def read(pattern: str, tables: UnicodeTables, *, decode: bool = True) -> Node:
     bpe_ref.errors.PatternError: pattern '\\p{Greek}' cannot be used: at 0, table unicode-16.0 ...
     """
     return _Reader(pattern, tables, decode=decode).whole()
+
+
+@lru_cache(maxsize=64)
+def compile_rust(pattern: str, tables: str) -> Expression:
+    """Return the pattern, read with the table of that name.
+
+    Raises `PatternError` as `read` does.
+
+    >>> compile_rust("a+", "unicode-16.0").spans("baa")
+    [(1, 3)]
+    """
+    table = TABLES[tables]
+    node = read(pattern, table)
+    words = table.code_points("word") if has_boundary(node) else 0
+    return Expression(pattern, node, words, runs_matter=False)
 
 
 def to_oniguruma(pattern: str) -> str:

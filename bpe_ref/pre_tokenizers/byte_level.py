@@ -31,12 +31,12 @@ from typing import Final
 from bpe_ref.aligned_text import AlignedText, Change
 from bpe_ref.components import Meeting
 from bpe_ref.parameters import check_flag
-from bpe_ref.patterns.pretokenizer import Pretokenizer
+from bpe_ref.pre_tokenizers.pattern import Pattern
 from bpe_ref.vocabulary.byte_alphabet import to_letters
 
 GPT2_PATTERN: Final = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
 
-_GPT2: Final = Pretokenizer(GPT2_PATTERN, "unicode-16.0-oniguruma")
+_GPT2: Final = Pattern(GPT2_PATTERN, "unicode-16.0-oniguruma")
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class ByteLevel:
             text = text.prepend(" ")
         if not self.use_regex:
             return [write_aligned(text)] if text.text else []
-        ends = accumulate(map(len, _GPT2.pieces(text.text)), initial=0)
+        ends = accumulate(map(len, _GPT2.cut_text(text.text)), initial=0)
         return [write_aligned(text.slice(start, end)) for start, end in pairwise(ends)]
 
     def cut_text(self, text: str, at_start: bool = True) -> list[str]:
@@ -81,7 +81,7 @@ class ByteLevel:
         if self.add_prefix_space and text and not text.startswith(" "):
             text = " " + text
         if self.use_regex:
-            return _GPT2.pieces(text)
+            return _GPT2.cut_text(text)
         return [text] if text else []
 
     def meeting(self, left: str, right: str) -> Meeting | None:

@@ -48,9 +48,9 @@ from bpe_ref.aligned_text import AlignedText
 from bpe_ref.components import Meeting
 from bpe_ref.parameters import check_flag
 from bpe_ref.patterns.matches import Stretch
-from bpe_ref.patterns.pretokenizer import Pretokenizer
 from bpe_ref.patterns.stand_ins import set_source
 from bpe_ref.patterns.unicode_tables import EVERY_CODE_POINT, TABLES
+from bpe_ref.pre_tokenizers.pattern import Pattern
 from bpe_ref.pre_tokenizers.splitting import check_behavior, split
 
 _BY_BEHAVIOR: Final[Mapping[str, str]] = MappingProxyType(
@@ -142,7 +142,7 @@ class Digits:
 
 
 _SPACE: Final = CharacterClass("unicode-16.0", "White_Space")
-_RUNS: Final = Pretokenizer(r"\w+|[^\w\s]+", "unicode-16.0")
+_RUNS: Final = Pattern(r"\w+|[^\w\s]+", "unicode-16.0")
 
 
 @dataclass(frozen=True)
@@ -154,10 +154,10 @@ class Whitespace:
     """
 
     def cut(self, text: AlignedText) -> list[AlignedText]:
-        return [text.slice(start, end) for start, end in _RUNS.spans(text.text)]
+        return _RUNS.cut(text)
 
     def cut_text(self, text: str, at_start: bool = True) -> list[str]:
-        return _RUNS.pieces(text)
+        return _RUNS.cut_text(text)
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,8 @@ from bpe_ref.cutting.long_pieces import has_symbols_for_bytes, merging_of
 from bpe_ref.encoder_steps import ENCODER_STEPS, border_steps
 from bpe_ref.models.bpe import BPE
 from bpe_ref.models.byte_bpe import ByteBPE
-from bpe_ref.patterns.pretokenizer import Pretokenizer
 from bpe_ref.patterns.registered import PATTERNS, PublishedPattern
+from bpe_ref.pre_tokenizers.pattern import Pattern
 from bpe_ref.tokenizer import TracedPiece
 from bpe_ref.tracing import MOST_LOST, check_length, show_token, trace
 from bpe_ref.vocabulary.merges import ByPair
@@ -232,8 +232,8 @@ def _alternative(published: PublishedPattern | None, text: str, length: int) -> 
 
 
 @cache
-def _cutters(published: PublishedPattern) -> list[Pretokenizer]:
-    return [Pretokenizer(source) for source, _ in published.alternatives]
+def _cutters(published: PublishedPattern) -> list[Pattern]:
+    return [Pattern(source) for source, _ in published.alternatives]
 
 
 def _of_bytes(model: ByteBPE, piece: str, encoder: str) -> str:
