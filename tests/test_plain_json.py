@@ -61,11 +61,11 @@ def edited(edit: Callable[[dict[str, Any]], Any]) -> bytes:
 @pytest.mark.parametrize(
     ("edit", "sentence"),
     [
-        (lambda content: content.pop("rule"), "the key 'rule' is missing"),
-        (lambda content: content.update(more=1), "the key 'more' is unknown"),
-        (lambda content: content.update(rule="both"), "the rule must be"),
-        (lambda content: content.update(whole_piece=1), "'whole_piece' has the wrong type, got 1"),
-        (lambda content: content.update(pattern=5), "'pattern' has the wrong type, got 5"),
+        (lambda content: content.pop("rule"), "the file must have the key 'rule'"),
+        (lambda content: content.update(more=1), "must have no keys but digest"),
+        (lambda content: content.update(rule="both"), "rule must be one of concatenation, pair"),
+        (lambda content: content.update(whole_piece=1), "whole_piece must be true or false, got 1"),
+        (lambda content: content.update(pattern=5), "pattern must be text, got 5"),
         (
             lambda content: content["tokens"].append(["zz", 50, None]),
             "in lower-case hexadecimal, got 'zz'",
@@ -77,14 +77,17 @@ def edited(edit: Callable[[dict[str, Any]], Any]) -> bytes:
         (lambda content: content["tokens"].append(["63", True, None]), "whole number from 0"),
         (
             lambda content: content["tokens"].append(["63"]),
-            "entry 4 of 'tokens' has the wrong form",
+            "tokens[4] must be [bytes in hex, id, rank]",
         ),
         (lambda content: content["merges"].append([5, 99]), "two tokens by their ids, got (5, 99)"),
         (lambda content: content["merges"].append([9, 9]), "b'abab' is not a token"),
         (lambda content: content["special_tokens"].append(["<d>", 5]), "an id of its own"),
-        (lambda content: content["special_tokens"].append(["<d>"]), "has the wrong form"),
-        (lambda content: content["tokens"].append(["63", 50, None]), "the digest must be that of"),
-        (lambda content: content.update(whole_piece=False), "the digest must be that of"),
+        (
+            lambda content: content["special_tokens"].append(["<d>"]),
+            "special_tokens[3] must be [text, id]",
+        ),
+        (lambda content: content["tokens"].append(["63", 50, None]), "digest must be that of"),
+        (lambda content: content.update(whole_piece=False), "digest must be that of"),
         (lambda content: content.update(tokens=[], merges=[]), "at least one token"),
         (lambda content: content.update(tables=None), "both a pattern and its tables, or neither"),
         (lambda content: content["special_tokens"].append(["<b>", 9]), "but one is twice"),

@@ -17,10 +17,11 @@ then checked), and for people `name` and `why`.
 """
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
-from bpe_ref.errors import ParameterError, VocabularyError, VocabularyFileError
+from bpe_ref.errors import ParameterError, VocabularyError
 from bpe_ref.formats.files import located
 from bpe_ref.formats.json_nodes import Node, parse_json
 from bpe_ref.vocabulary import (
@@ -32,17 +33,11 @@ from bpe_ref.vocabulary import (
 )
 from bpe_ref.vocabulary.merges import ByConcatenation
 
-_KEYS: dict[str, type | tuple[type, ...]] = {
-    "rule": str,
-    "whole_piece": bool,
-    "normalization": (str, type(None)),
-    "pattern": (str, type(None)),
-    "tables": (str, type(None)),
-    "special_tokens": list,
-    "tokens": list,
-    "merges": list,
+_KEYS: Final = {
+    *("rule", "whole_piece", "normalization", "pattern", "tables"),
+    *("special_tokens", "tokens", "merges"),
 }
-_MAY_BE_ABSENT = {"digest": str, "name": str, "why": str}
+_MAY_BE_ABSENT: Final = {"digest", "name", "why"}
 
 
 @dataclass(frozen=True)
@@ -109,68 +104,57 @@ def parse_plain_json(data: bytes | Node, source: str) -> NamedVocabulary:
 
     >>> parse_plain_json(b"[]", "x.json")
     Traceback (most recent call last):
-    bpe_ref.errors.VocabularyFileError: x.json: a vocabulary file must hold a JSON object, got list
+    bpe_ref.errors.VocabularyFileError: x.json: the file must be an object, got a list
     """
-    content = parse_json(data, source).value
-    if not isinstance(content, dict):
-        raise VocabularyFileError(
-            f"{source}: a vocabulary file must hold a JSON object, got {type(content).__name__}"
-        )
-    for key in sorted((content.keys() - _MAY_BE_ABSENT.keys()) ^ _KEYS.keys()):
-        trouble = "is missing" if key in _KEYS else "is unknown"
-        raise VocabularyFileError(f"{source}: the key {key!r} {trouble}")
-    for key, types in {**_KEYS, **_MAY_BE_ABSENT}.items():
-        if key in content and not isinstance(content[key], types):
-            raise VocabularyFileError(
-                f"{source}: the value of {key!r} has the wrong type, got {content[key]!r:.80}"
-            )
+    root = parse_json(data, source)
+    root.only(_KEYS, _MAY_BE_ABSENT)
+    words = {key: root.field(key).text() for key in sorted(_MAY_BE_ABSENT & root.value.keys())}
     with located(f"{source}: "):
-        vocabulary = _vocabulary(content)
-    if vocabulary.digest() != content.get("digest", vocabulary.digest()):
-        raise VocabularyFileError(
-            f"{source}: the digest must be that of the content, {vocabulary.digest()}, "
-            f"got {content['digest']}"
-        )
-    return NamedVocabulary(content.get("name", ""), content.get("why", ""), vocabulary)
+        vocabulary = _vocabulary(root)
+    if words.get("digest") not in (None, vocabulary.digest()):
+        root.field("digest").fail(f"must be that of the content, {vocabulary.digest()}")
+    return NamedVocabulary(words.get("name", ""), words.get("why", ""), vocabulary)
 
 
-def _vocabulary(content: dict[str, Any]) -> Vocabulary:
-    """Build the vocabulary from checked keys; raise `VocabularyError` for bad entries."""
-    text = TextRules(
-        pattern=content["pattern"],
-        tables=content["tables"] or DEFAULT_TABLES,
-        normalization=content["normalization"],
-        whole_piece=content["whole_piece"],
-    )
-    if (content["pattern"] is None) != (content["tables"] is None):
+def _vocabulary(root: Node) -> Vocabulary:
+    """Build the vocabulary; raise `VocabularyError` for bad entries."""
+    rules = {
+        key: None if root.value[key] is None else root.field(key).text()
+        for key in ("pattern", "tables", "normalization")
+    }
+    if (rules["pattern"] is None) != (rules["tables"] is None):
         raise VocabularyError("a vocabulary must have both a pattern and its tables, or neither")
-    listed = _rows(content, "special_tokens", (str, int))
+    text = TextRules(
+        pattern=rules["pattern"],
+        tables=rules["tables"] or DEFAULT_TABLES,
+        normalization=rules["normalization"],
+        whole_piece=root.field("whole_piece").flag(),
+    )
+    listed = _rows(root.field("special_tokens"), {"text": str, "id": int})
     special_tokens = dict(listed)
     if len(special_tokens) < len(listed):
         raise VocabularyError("each special token must be listed once, but one is twice")
-    ids, ranks = _tokens(content)
-    if content["rule"] == "concatenation":
-        if content["merges"]:
+    ids, ranks = _tokens(root.field("tokens"))
+    pairs = _rows(root.field("merges"), {"left id": int, "right id": int})
+    if root.field("rule").choice(("concatenation", "pair")) == "concatenation":
+        if pairs:
             raise VocabularyError("by concatenation there must be no list of merges, got one")
         return vocabulary_by_concatenation(ranks, ids=ids, text=text, special_tokens=special_tokens)
-    if content["rule"] != "pair":
-        raise VocabularyError(
-            f'the rule must be "concatenation" or "pair", got {content["rule"]!r}'
-        )
     bytes_of = {token: token_bytes for token_bytes, token in ids.items()}
     merges: list[tuple[bytes, bytes]] = []
-    for pair in _rows(content, "merges", (int, int)):
+    for pair in pairs:
         if not bytes_of.keys() >= set(pair):
             raise VocabularyError(f"a merge must join two tokens by their ids, got {pair}")
         merges.append((bytes_of[pair[0]], bytes_of[pair[1]]))
     return vocabulary_by_pair(ids, merges, text=text, special_tokens=special_tokens)
 
 
-def _tokens(content: dict[str, Any]) -> tuple[dict[bytes, int], dict[bytes, int]]:
+def _tokens(node: Node) -> tuple[dict[bytes, int], dict[bytes, int]]:
     """Return the ids and the ranks by token; raise `VocabularyError` for a bad entry."""
     ids: dict[bytes, int] = {}
     ranks: dict[bytes, int] = {}
-    for spelled, token, rank in _rows(content, "tokens", (str, int, (int, type(None)))):
+    form = {"bytes in hex": str, "id": int, "rank": (int, type(None))}
+    for spelled, token, rank in _rows(node, form):
         try:
             token_bytes: bytes | None = bytes.fromhex(spelled)
         except ValueError:
@@ -183,13 +167,12 @@ def _tokens(content: dict[str, Any]) -> tuple[dict[bytes, int], dict[bytes, int]
     return ids, ranks
 
 
-def _rows(content: dict[str, Any], key: str, types: tuple[Any, ...]) -> list[tuple[Any, ...]]:
-    """Return the entries of a list as tuples; raise `VocabularyError` for a wrong one."""
-    for number, row in enumerate(content[key]):
-        if (
-            not isinstance(row, list)
-            or len(row) != len(types)
-            or not all(map(isinstance, row, types))
-        ):
-            raise VocabularyError(f"entry {number} of {key!r} has the wrong form, got {row!r:.80}")
-    return [tuple(row) for row in content[key]]
+def _rows(node: Node, form: Mapping[str, Any]) -> list[tuple[Any, ...]]:
+    """Return the entries of a list as tuples, each with values of these types."""
+    if not isinstance(node.value, list):
+        node.fail("must be a list")
+    types = tuple(form.values())
+    for number, row in enumerate(node.value):
+        if type(row) is not list or len(row) != len(types) or not all(map(isinstance, row, types)):
+            node.elements()[number].fail(f"must be [{', '.join(form)}]")
+    return list(map(tuple, node.value))
