@@ -33,7 +33,6 @@ from dataclasses import dataclass, field, fields, replace
 from difflib import get_close_matches
 from functools import cache, cached_property, partial
 from itertools import groupby
-from operator import index
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias, TypeVar
 
 from bpe_ref.added_tokens import (
@@ -49,7 +48,7 @@ from bpe_ref.aligned_text import AlignedText
 from bpe_ref.components import Decoder, Draw, Model, Normalizer, PreTokenizer, WithoutTables
 from bpe_ref.decoders import ByteLevel, DecoderSequence, decode_tokens, with_errors
 from bpe_ref.decoders.stream import Hopeless, Stream, continuations
-from bpe_ref.decoders.to_bytes import bytes_to_text, in_order
+from bpe_ref.decoders.to_bytes import as_id, bytes_to_text, in_order
 from bpe_ref.decoders.utf8_stream import Utf8Stream, check_errors, never
 from bpe_ref.encoding import Encoding, merge
 from bpe_ref.errors import BpeError, ParameterError, TokenIdError, VocabularyError, shown
@@ -725,7 +724,7 @@ class Tokenizer(WithoutTables):
         >>> load("tiny").id_to_token(397)
         'Ġbe'
         """
-        id_ = _as_id(token)
+        id_ = as_id(token)
         string = self.added.strings.get(id_, self.model.strings.get(id_))
         if string is None:
             raise self._unknown(id_)
@@ -951,7 +950,7 @@ class Tokenizer(WithoutTables):
         """Return what tokens are to the decoder: what `read` returns."""
         row = list(in_order(ids))
         if not set(map(type, row)) <= {int}:  # True would pass for 1 as a key
-            row = list(map(_as_id, row))
+            row = list(map(as_id, row))
         if _check_unknown(unknown_ids):
             row = [id_ for id_ in row if id_ in self._strings]
         if skip_special_tokens:
@@ -1111,14 +1110,6 @@ def _keep(kept: dict[_Key, _Content], key: _Key, value: _Content) -> None:
     if len(kept) >= _MOST_TREATMENTS:
         kept.clear()
     kept[key] = value
-
-
-def _as_id(token: object) -> TokenId:
-    """Return an id as an int; raise `TokenIdError` unless it is a whole number."""
-    if not isinstance(token, bool):
-        with suppress(TypeError):
-            return index(token)  # type: ignore[arg-type]  # whether it has one is the question
-    raise TokenIdError(f"a token id must be an integer, got {shown(token)}")
 
 
 def _check_unknown(unknown: str) -> bool:

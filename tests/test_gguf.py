@@ -317,7 +317,7 @@ REFUSED: list[tuple[bytes, str]] = [
     ),
     (a_file([("a", struct.pack("<IIQ", LIST, TEXT, 2**64 - 1))]), "8 bytes must follow, but 0 are"),
     (a_file([("a", struct.pack("<IIQ", LIST, F32, 2**62))]), "bytes must follow, but 0 are left"),
-    (b"GGUF" + struct.pack("<IQQ", 3, 0, 1) + text(b"\xff"), "text must be UTF-8, but its byte 0"),
+    (b"GGUF" + struct.pack("<IQQ", 3, 0, 1) + text(b"\xff"), "the text at byte 24, byte 0 is not"),
 ]
 
 

@@ -342,8 +342,8 @@ def test_version_lines_are_merges_strictly() -> None:
 BAD_BYTES: dict[str, tuple[bytes, str]] = {
     "empty": (b"", "not JSON that can be used: Expecting value"),
     "cut off": (json.dumps(FULL).encode()[:-9], "not JSON that can be used"),
-    "not UTF-8": (b'{"a": "\xff"}', "must be UTF-8, but the byte 0xff at 7 makes no character"),
-    "UTF-16": ("\ufeff{}".encode("utf-16"), "must be UTF-8"),
+    "not UTF-8": (b'{"a": "\xff"}', "byte 7 is not UTF-8"),
+    "UTF-16": ("\ufeff{}".encode("utf-16"), "byte 0 is not UTF-8"),
     "byte order mark": ("\ufeff{}".encode(), "not JSON that can be used"),
     "twice": (b'{"model": 1, "model": 2}', "the key 'model' comes twice in one object"),
     "twice in vocab": (b'{"model": {"vocab": {"a": 0, "a": 1}}}', "the key 'a' comes twice"),

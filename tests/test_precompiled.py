@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from authoring.tokenizer_files.charsmaps import compile_charsmap
-from bpe_ref.errors import VocabularyFileError
+from bpe_ref.errors import VocabularyError
 from bpe_ref.normalizers.charsmap import Charsmap
 from tests.charsmaps import RULE_NAMES, trained_charsmap
 from tests.texts import drawn, text_of
@@ -104,7 +104,7 @@ def replaced(data: bytes, position: int, unit: int) -> bytes:
     ],
 )
 def test_broken_data_is_refused_in_one_sentence(data: bytes, sentence: str) -> None:
-    with pytest.raises(VocabularyFileError) as error:
+    with pytest.raises(VocabularyError) as error:
         Charsmap(data)
     assert str(error.value).startswith(f"precompiled_charsmap {sentence}")
 
@@ -122,7 +122,7 @@ def test_damaged_data_is_refused_or_can_be_searched(
         data = replaced(data, position, unit)
     try:
         charsmap = Charsmap(data)
-    except VocabularyFileError as error:
+    except VocabularyError as error:
         assert str(error).startswith("precompiled_charsmap must ")  # noqa: PT017 -- either is right
         return
     for start in range(len(text)):
@@ -132,5 +132,5 @@ def test_damaged_data_is_refused_or_can_be_searched(
 
 @pytest.mark.parametrize("wrong", [{"": "x"}, {"a\0": "x"}, {"a": "\0"}])
 def test_rules_that_cannot_be_written_are_refused(wrong: dict[str, str]) -> None:
-    with pytest.raises(VocabularyFileError, match="must have rules from something, without NUL"):
+    with pytest.raises(VocabularyError, match="must have rules from something, without NUL"):
         compile_charsmap(wrong)

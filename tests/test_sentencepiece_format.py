@@ -49,10 +49,10 @@ TINY: Final = a_model([UNKNOWN, Piece("a"), Piece("aa", -1.0)])
         (a_model([UNKNOWN, Piece("a", float("nan"))]), "the score of piece 1 must be a number"),
         (a_model([UNKNOWN, Piece("a", float("inf"))], {3: 1}), "piece 1 must be finite, got inf"),
         (a_model([UNKNOWN, Piece("a\0b")]), "piece 1 must not hold U\\+0000"),
-        (a_field(1, a_field(1, b"\xff")), "example: piece 0 must be UTF-8, but its byte 0"),
+        (a_field(1, a_field(1, b"\xff")), "example: piece 0, byte 0 is not UTF-8"),
         (a_model([UNKNOWN], normalizer={2: b"abc"}), "example: .*precompiled_charsmap"),
         (a_model([UNKNOWN], normalizer={2: b"\xff\xff\xff\xff000"}), "precompiled_charsmap"),
-        (a_model([UNKNOWN]) + a_field(2, a_field(44, b"\xff")), "unk_surface must be UTF-8"),
+        (a_model([UNKNOWN]) + a_field(2, a_field(44, b"\xff")), "unk_surface, byte 0 is not UTF-8"),
     ],
 )
 def test_a_file_that_is_no_such_model_is_an_error_that_names_the_place(

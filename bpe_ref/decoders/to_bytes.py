@@ -24,6 +24,7 @@ Source of offsets: openai/tiktoken 0.14.0, `Encoding.decode_with_offsets` (tikto
 import codecs
 from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
+from contextlib import suppress
 from operator import index
 
 from bpe_ref.errors import DecodingError, ParameterError, TokenIdError, shown
@@ -57,14 +58,17 @@ def in_order(ids: Iterable[TokenId]) -> Iterable[TokenId]:
     return ids
 
 
-def _whole_number(token: object) -> TokenId:
-    """Return a whole number as an int; raise `TokenIdError` for anything else."""
+def as_id(token: object) -> TokenId:
+    """Return an id of any whole type as an int; raise `TokenIdError` for anything else.
+
+    >>> as_id(True)
+    Traceback (most recent call last):
+    bpe_ref.errors.TokenIdError: a token id must be an integer, got True
+    """
     if not isinstance(token, bool):
-        try:
+        with suppress(TypeError):
             return index(token)  # type: ignore[arg-type]  # whether it has one is the question
-        except TypeError:
-            pass
-    raise TokenIdError(f"token id must be one of this vocabulary's, got {shown(token)}")
+    raise TokenIdError(f"a token id must be an integer, got {shown(token)}")
 
 
 def bytes_to_text(data: bytes, errors: str) -> str:
@@ -120,7 +124,7 @@ def decode_each(vocabulary: Vocabulary, ids: Iterable[TokenId]) -> list[bytes]:
     >>> decode_each(vocabulary_by_concatenation({b"a": 0, b"bc": 1}), [1, 0])
     [b'bc', b'a']
     """
-    return [vocabulary.token_bytes(_whole_number(token)) for token in in_order(ids)]
+    return [vocabulary.token_bytes(as_id(token)) for token in in_order(ids)]
 
 
 def _continues(byte: int) -> bool:

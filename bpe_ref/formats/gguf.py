@@ -70,8 +70,8 @@ from bpe_ref.data import document
 from bpe_ref.decoders import ByteFallback, DecoderSequence, Fuse, Replace, Strip
 from bpe_ref.decoders import ByteLevel as ByteLevelDecoder
 from bpe_ref.decoders.sentencepiece import SentencePieceDecoder
-from bpe_ref.errors import BpeError, VocabularyFileError, shown
-from bpe_ref.formats.files import located
+from bpe_ref.errors import VocabularyFileError, shown
+from bpe_ref.formats.files import as_text, located
 from bpe_ref.formats.sentencepiece import KINDS
 from bpe_ref.models.bpe import BPE
 from bpe_ref.models.sentencepiece import Piece, PieceKind, SentencePieceModel
@@ -208,14 +208,7 @@ class _Reader:
 
     def text(self) -> str:
         start = self.at
-        content = self.take(self.number("Q"))
-        try:
-            return content.decode()
-        except UnicodeDecodeError as problem:
-            raise VocabularyFileError(
-                f"{self.source}, byte {start}: text must be UTF-8, "
-                f"but its byte {problem.start} is not: {problem.reason}"
-            ) from None
+        return as_text(self.take(self.number("Q")), f"{self.source}, the text at byte {start}")
 
     def value(self, kind: int, *, wanted: bool) -> Any:
         """Return a value of a type; of a list that is not wanted, None."""
@@ -366,10 +359,7 @@ class _Metadata:
         content = self.values.get(_PREFIX + key, array("B"))
         if not isinstance(content, array) or content.itemsize != 1:
             self.fail(key, "must be a list of bytes", content)
-        try:
-            return Charsmap(content.tobytes()) if content else None
-        except BpeError as problem:
-            raise VocabularyFileError(f"{self.source}: {problem}") from None
+        return Charsmap(content.tobytes()) if content else None
 
     def frame(
         self, ids: tuple[int, int], *, adds_bos: bool, adds_eos: bool = False

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Final, NoReturn
 
 from bpe_ref.errors import VocabularyFileError
-from bpe_ref.formats.files import located
+from bpe_ref.formats.files import as_text, located
 from bpe_ref.vocabulary.merges import ID_LIMIT
 
 _PLAIN_KEY: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,40}")
@@ -135,17 +135,13 @@ def parse_json(data: bytes | Node, source: str) -> Node:
     """
     if isinstance(data, Node):
         return data
+    text = as_text(data, source)
     try:
         value = json.loads(
-            data.decode(), object_pairs_hook=_without_duplicates, parse_constant=_refuse_constant
+            text, object_pairs_hook=_without_duplicates, parse_constant=_refuse_constant
         )
         if _SURROGATE.search(data):
             _check_text(value)
-    except UnicodeDecodeError as error:
-        raise VocabularyFileError(
-            f"{source}: must be UTF-8, but the byte {data[error.start]:#04x} at {error.start} "
-            "makes no character"
-        ) from None
     except RecursionError:
         raise VocabularyFileError(f"{source}: the JSON is nested too deeply") from None
     except ValueError as error:

@@ -34,8 +34,8 @@ from dataclasses import dataclass, field
 from typing import Final, Literal
 
 from bpe_ref.decoders.sentencepiece import SentencePieceDecoder
-from bpe_ref.errors import VocabularyError, VocabularyFileError
-from bpe_ref.formats.files import located
+from bpe_ref.errors import VocabularyFileError
+from bpe_ref.formats.files import as_text, located
 from bpe_ref.models.sentencepiece import Piece, PieceKind, SentencePieceModel, SpecialPieces
 from bpe_ref.normalizers.charsmap import Charsmap
 from bpe_ref.normalizers.sentencepiece import NormalizationRules, SentencePieceNormalizer
@@ -256,15 +256,13 @@ class _Settings:
         """Return a field of text; raise `VocabularyFileError` if it is not UTF-8."""
         if name not in self.strings:
             return default
-        return _text(self.strings[name], f"{source}: {name}")
+        return as_text(self.strings[name], f"{source}: {name}")
 
     def rules(self, source: str, *, space_behind: bool = False) -> NormalizationRules:
         """Return the normalization that a normalizer spec asks for."""
         charsmap = self.octets("precompiled_charsmap")
-        try:
+        with located(f"{source}: "):
             read = Charsmap(charsmap) if charsmap else None
-        except VocabularyError as error:
-            raise VocabularyFileError(f"{source}: precompiled_charsmap: {error}") from None
         return NormalizationRules(
             charsmap=read,
             add_dummy_prefix=self.flag("add_dummy_prefix", default=True),
@@ -284,22 +282,13 @@ def _piece(data: bytes, message: Field, source: str, number: int) -> Piece:
             (score,) = struct.unpack_from("<f", data, found.start)
         elif found.number == _PIECE_KIND and found.wire_type == NUMBER:
             kind = KINDS.get(_as_int32(found.value), kind)
-    return Piece(_text(text, f"{source}: piece {number}"), score, kind)
+    return Piece(as_text(text, f"{source}: piece {number}"), score, kind)
 
 
 def _as_int32(value: int) -> int:
     """Return what Protocol Buffers makes of a number where 32 bits are asked for."""
     low = value & 0xFFFFFFFF
     return low - (1 << 32) if low >= 1 << 31 else low
-
-
-def _text(content: bytes, place: str) -> str:
-    try:
-        return content.decode()
-    except UnicodeDecodeError as error:
-        raise VocabularyFileError(
-            f"{place} must be UTF-8, but its byte {error.start} is not: {error.reason}"
-        ) from None
 
 
 def _algorithm(trainer: _Settings, source: str) -> Literal["bpe", "unigram"]:

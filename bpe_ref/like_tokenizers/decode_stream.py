@@ -21,11 +21,11 @@ Where it goes wrong
 """
 
 from collections.abc import Iterable, Sequence
-from operator import index
 from typing import Protocol
 
-from bpe_ref.errors import DecodingError, ParameterError
-from bpe_ref.vocabulary.merges import ID_LIMIT, TokenId
+from bpe_ref.errors import DecodingError
+from bpe_ref.like_tokenizers.inputs import as_ids
+from bpe_ref.vocabulary.merges import TokenId
 
 _REPLACEMENT = "\ufffd"
 
@@ -52,16 +52,16 @@ class DecodeStream:
         self, ids: Iterable[TokenId] | None = None, skip_special_tokens: bool | None = False
     ) -> None:
         self.skip_special_tokens = bool(skip_special_tokens)
-        self._ids = [] if ids is None else _checked(ids)
+        self._ids = [] if ids is None else as_ids("ids", ids)
         self._prefix = ""
         self._prefix_index = 0
 
     def step(self, tokenizer: Decodes, id: TokenId | Iterable[TokenId]) -> str | None:  # noqa: A002 -- the library's name
         """Return the text that one or more tokens add, or None while there is none.
 
-        Raises `DecodingError` if the text so far changes, and `ParameterError` for what are no ids.
+        Raises `DecodingError` if the text so far changes, and `TokenIdError` for what is no id.
         """
-        new_ids = _checked(id if isinstance(id, Iterable) else [id])
+        new_ids = as_ids("id", id if isinstance(id, Iterable) else [id])
         if not self._prefix and self._ids:
             prefix = self._decode(tokenizer)
             if not prefix.endswith(_REPLACEMENT):
@@ -85,17 +85,6 @@ class DecodeStream:
 
     def _decode(self, tokenizer: Decodes) -> str:
         return tokenizer.decode(self._ids, skip_special_tokens=self.skip_special_tokens)
-
-
-def _checked(ids: Iterable[TokenId]) -> list[TokenId]:
-    try:
-        row = list(map(index, ids))
-    except TypeError:
-        raise ParameterError("id", ids, "must be a token id or a list of them") from None
-    for token in row:
-        if not 0 <= token < ID_LIMIT:
-            raise ParameterError("id", token, "must be from 0 to 4294967295")
-    return row
 
 
 def _size(text: str) -> int:

@@ -34,7 +34,7 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Final, NamedTuple
 
-from bpe_ref.errors import VocabularyFileError
+from bpe_ref.errors import VocabularyError
 
 _BLOCK: Final = 256  # units that one byte can choose among
 _HAS_LEAF: Final = 1 << 8
@@ -64,7 +64,7 @@ class Changes(NamedTuple):
 class Charsmap:
     r"""Rewrite rules, read and checked.
 
-    Raises `VocabularyFileError` if the data is not a charsmap.
+    Raises `VocabularyError` if the data is not a charsmap.
 
     The smallest one has a trie of 256 units. In this one the root's child by the byte of "a" is at
     0x61 (`0 ^ 0x61`), and its value at 1 (`0x61 ^ 0x60`).
@@ -76,7 +76,7 @@ class Charsmap:
     ((1, 'x'), None)
     >>> Charsmap(b"\x08\x00\x00\x00trie")
     Traceback (most recent call last):
-    bpe_ref.errors.VocabularyFileError: precompiled_charsmap must hold a trie of 8 bytes, got 4
+    bpe_ref.errors.VocabularyError: precompiled_charsmap must hold a trie of 8 bytes, got 4
     """
 
     def __init__(self, data: bytes) -> None:
@@ -194,5 +194,5 @@ def _offset(unit: int) -> int:
     return offset * _BLOCK if unit & _OFFSET_IS_SCALED else offset
 
 
-def _error(requirement: str, value: object) -> VocabularyFileError:
-    return VocabularyFileError(f"precompiled_charsmap {requirement}, got {value}")
+def _error(requirement: str, value: object) -> VocabularyError:
+    return VocabularyError(f"precompiled_charsmap {requirement}, got {value}")

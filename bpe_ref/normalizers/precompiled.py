@@ -28,7 +28,7 @@ from functools import lru_cache
 from typing import Final
 
 from bpe_ref.aligned_text import AlignedText, Change
-from bpe_ref.errors import VocabularyFileError
+from bpe_ref.errors import VocabularyError
 from bpe_ref.normalizers.charsmap import Charsmap
 from bpe_ref.normalizers.grapheme_clusters import grapheme_clusters, has_plain_clusters
 from bpe_ref.quirks import HUGGING_FACE, Quirks
@@ -41,20 +41,20 @@ _MODELS: Final = 8  # charsmaps kept in memory; a process rarely has more than o
 class Precompiled:
     r"""The rules, in base64 as the file has them.
 
-    Raises `VocabularyFileError` if they are not a charsmap in base64.
+    Raises `VocabularyError` if they are not a charsmap in base64.
 
     >>> Precompiled("AAA=")
     Traceback (most recent call last):
-    bpe_ref.errors.VocabularyFileError: precompiled_charsmap must have at least 4 bytes, got 2
+    bpe_ref.errors.VocabularyError: precompiled_charsmap must have at least 4 bytes, got 2
     """
 
     precompiled_charsmap: str
     quirks: Quirks = HUGGING_FACE
 
     def __post_init__(self) -> None:
-        """Raise `VocabularyFileError` unless it is a charsmap."""
+        """Raise `VocabularyError` unless it is a charsmap."""
         if not isinstance(self.precompiled_charsmap, str):
-            raise VocabularyFileError(
+            raise VocabularyError(
                 "precompiled_charsmap must be a str, "
                 f"got a {type(self.precompiled_charsmap).__name__}"
             )
@@ -147,5 +147,5 @@ def _charsmap(text: str) -> Charsmap:
     except (binascii.Error, ValueError):
         data = None
     if data is None or base64.b64encode(data).decode() != text:
-        raise VocabularyFileError(f"precompiled_charsmap must be in base64, got {text[:20]!r}")
+        raise VocabularyError(f"precompiled_charsmap must be in base64, got {text[:20]!r}")
     return Charsmap(data)

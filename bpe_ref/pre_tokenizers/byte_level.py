@@ -86,9 +86,7 @@ class ByteLevel:
 
     def meeting(self, left: str, right: str) -> Meeting | None:
         if self.use_regex:
-            from bpe_ref.patterns.borders import borders_of
-
-            borders = borders_of(GPT2_PATTERN)
+            borders = _GPT2.borders
             if borders is None or not borders.is_border(left, right):
                 return None
         last, first = to_letters(left.encode())[-1], to_letters(right.encode())[0]
