@@ -1,7 +1,9 @@
 """GPT-2's two files, and merges.txt with vocab.json: read, written, and refused."""
 
 import json
+from contextlib import chdir
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 import pytest
@@ -19,7 +21,7 @@ from bpe_ref import (
     vocabulary_by_concatenation,
     vocabulary_by_pair,
 )
-from bpe_ref.formats.gpt2 import BYTE_ORDER, parse_gpt2, read_gpt2, write_gpt2
+from bpe_ref.formats.gpt2 import BYTE_ORDER, read_gpt2, write_gpt2
 from bpe_ref.formats.merges_text import parse_ids, parse_merges, read_merges_text, write_merges_text
 from bpe_ref.quirks import STRICT
 from bpe_ref.tiny import tiny_vocabulary
@@ -84,7 +86,10 @@ def test_the_pattern_is_the_callers_to_give(tmp_path: Path) -> None:
 
 
 def gpt2(vocab_bpe: bytes = VOCAB_BPE, encoder_json: bytes = ENCODER_JSON) -> Vocabulary:
-    return parse_gpt2(vocab_bpe, encoder_json, ("vocab.bpe", "encoder.json"), text=None)
+    with TemporaryDirectory() as folder, chdir(folder):
+        Path("vocab.bpe").write_bytes(vocab_bpe)
+        Path("encoder.json").write_bytes(encoder_json)
+        return read_gpt2("vocab.bpe", "encoder.json")
 
 
 @pytest.mark.parametrize(

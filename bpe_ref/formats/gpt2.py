@@ -56,29 +56,15 @@ def read_gpt2(
     Traceback (most recent call last):
     bpe_ref.errors.VocabularyFileError: nowhere/vocab.bpe cannot be read: No such file or directory
     """
-    return parse_gpt2(
-        read_unpacked(vocab_bpe),
-        read_unpacked(encoder_json),
-        (os.fspath(vocab_bpe), os.fspath(encoder_json)),
-        text=text,
-    )
-
-
-def parse_gpt2(
-    vocab_bpe: bytes, encoder_json: bytes, sources: tuple[str, str], *, text: TextRules | None
-) -> Vocabulary:
-    """Return the vocabulary of the content of the two files; `sources` names them in errors.
-
-    Raises `VocabularyFileError`.
-    """
-    merges_source, ids_source = sources
-    if not vocab_bpe.startswith(b"#version"):
+    merges_source, ids_source = os.fspath(vocab_bpe), os.fspath(encoder_json)
+    merges, listed = read_unpacked(vocab_bpe), read_unpacked(encoder_json)
+    if not merges.startswith(b"#version"):
         raise VocabularyFileError(
-            f"{merges_source}, line 1 must begin with '#version', got {vocab_bpe[:20]!r}"
+            f"{merges_source}, line 1 must begin with '#version', got {merges[:20]!r}"
         )
     ranks = {bytes([byte]): rank for rank, byte in enumerate(BYTE_ORDER)}
     pairs: list[tuple[bytes, bytes]] = []
-    for left, right, place in parse_merges(vocab_bpe, merges_source):
+    for left, right, place in parse_merges(merges, merges_source):
         pair = (token_bytes(left, place), token_bytes(right, place))
         made = b"".join(pair)
         if made in ranks:
@@ -93,7 +79,7 @@ def parse_gpt2(
                 )
         ranks[made] = len(ranks)
         pairs.append(pair)
-    ids = parse_ids(encoder_json, ids_source)
+    ids = parse_ids(listed, ids_source)
     specials: dict[str, int] = {name: ids.pop(name) for name in SPECIAL_TOKENS if name in ids}
     for content, rank in ranks.items():
         found = ids.pop(to_letters(content), None)

@@ -204,8 +204,9 @@ def encode_bytes(tokenizer: CutsText, data: bytes | bytearray | memoryview) -> l
     >>> encode_bytes(tokenizer_of(vocabulary), b"a a\xff")
     [0, 1, 3]
     """
-    data = as_bytes("data", data)
-    model = tokenizer.model
+    if not isinstance(data, bytes | bytearray | memoryview):
+        raise ParameterError("data", data, "must be bytes")
+    data, model = bytes(data), tokenizer.model
     if not isinstance(model, ByteBPE):
         raise ParameterError("tokenizer", tokenizer, "must merge the bytes of a vocabulary")
 
@@ -243,17 +244,6 @@ def pieces_of_bytes(model: ByteBPE, cut: Callable[[str], list[str]], data: bytes
         while stable and not stable[-1].strip(b" \n\t"):
             last.insert(0, stable.pop())
     return [*stable, b"".join(last) + data[at:]]
-
-
-def as_bytes(name: str, data: bytes | bytearray | memoryview) -> bytes:
-    """Return bytes as bytes; raise `ParameterError` unless they are bytes-like.
-
-    >>> as_bytes("data", bytearray(b"a"))
-    b'a'
-    """
-    if not isinstance(data, bytes | bytearray | memoryview):
-        raise ParameterError(name, data, "must be bytes")
-    return bytes(data)
 
 
 def _borders(vocabulary: Vocabulary) -> CharacterBorders:
