@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from authoring.tokenizer_files.charsmaps import compile_charsmap
 from bpe_ref.aligned_text import AlignedText, Span
 from bpe_ref.data import table
-from bpe_ref.errors import ParameterError, VocabularyFileError
+from bpe_ref.errors import ParameterError, VocabularyError
 from bpe_ref.formats.hugging_face_components import KINDS
 from bpe_ref.normalizers.grapheme_clusters import grapheme_clusters
 from bpe_ref.normalizers.normalization_forms import Form, form_changes
@@ -448,7 +448,7 @@ WRONG: list[tuple[str, tuple[Any, ...], str]] = [
 
 @pytest.mark.parametrize(("name", "fields", "sentence"), WRONG)
 def test_wrong_fields_are_refused(name: str, fields: tuple[Any, ...], sentence: str) -> None:
-    kind = VocabularyFileError if name == "Precompiled" else ParameterError
+    kind = VocabularyError if name == "Precompiled" else ParameterError
     with pytest.raises(kind) as error:
         NORMALIZERS[name](*fields)
     assert str(error.value) == sentence

@@ -19,7 +19,7 @@ Representation
 from dataclasses import dataclass
 
 from bpe_ref.cutting.counting import checked_counter
-from bpe_ref.cutting.long_pieces import LONG, REACH, PieceCounter
+from bpe_ref.cutting.long_pieces import LONG, REACH, LongPieces, PieceCounter
 from bpe_ref.cutting.safe_cuts import TextCounter
 from bpe_ref.parameters import check_character, check_index, check_text
 
@@ -118,26 +118,26 @@ class AppendCounter:
         cut, before = last.cut, last.before
         if place > cut and self._is_safe_cut(place):
             cut, before = place, last.count
-        elif last.piece >= LONG and self._joins(last.piece):
-            count = before + last.beside + self._grown(last.piece).count()
-            return _State(cut, before, last.beside, last.piece + 1, count)
+        elif last.piece >= LONG and (long := self._counter.long_pieces) is not None:
+            near = self._characters[-1 - min(REACH, last.piece) : -1]
+            if long.joins(near, self._characters[-1]):
+                count = before + last.beside + self._grown(long, last.piece).count()
+                return _State(cut, before, last.beside, last.piece + 1, count)
         tail = "".join(self._characters[cut:])
-        if len(tail) < LONG or self._counter.long_pieces is None:
+        if len(tail) < LONG or (long := self._counter.long_pieces) is None:
             left = self._characters[cut - 1] if cut and self._is_safe_cut(cut) else ""
             return _State(cut, before, count=before + self._counter.count_after(left, tail))
-        return self._state_of_long(tail, cut, before)
+        settled = long.settled(tail)
+        before += self._counter.count(tail[:settled])
+        last_piece = long.last_piece(tail[settled:])
+        piece, beside = len(last_piece.piece), last_piece.others
+        return _State(cut + settled, before, beside, piece, before + last_piece.total)
 
     def _is_safe_cut(self, place: int) -> bool:
         left, right = self._characters[place - 1 : place + 1]
         return self._counter.is_safe_cut(left, right)
 
-    def _joins(self, piece: int) -> bool:
-        """Return whether the newest character only makes the growing piece longer."""
-        near = self._characters[-1 - min(REACH, piece) : -1]
-        long = self._counter.long_pieces
-        return long is not None and long.joins(near, self._characters[-1])
-
-    def _grown(self, piece: int) -> PieceCounter:
+    def _grown(self, long: LongPieces, piece: int) -> PieceCounter:
         """Return the growing piece with the newest character.
 
         Built anew where the text was shortened beyond the piece's beginning;
@@ -146,17 +146,8 @@ class AppendCounter:
         begin = len(self._characters) - 1 - piece
         counter = self._growing
         if counter is None or self._growing_from != begin:
-            assert self._counter.long_pieces is not None  # noqa: S101 - `_joins` said so
-            counter = self._counter.long_pieces.piece_counter()
+            counter = long.piece_counter()
             self._growing, self._growing_from = counter, begin
         counter.truncate(min(len(counter), piece))
         counter.push("".join(self._characters[begin + len(counter) :]))
         return counter
-
-    def _state_of_long(self, tail: str, cut: int, before: int) -> _State:
-        long = self._counter.long_pieces
-        assert long is not None  # noqa: S101 - asked by the caller
-        settled = long.settled(tail)
-        before += self._counter.count(tail[:settled])
-        last = long.last_piece(tail[settled:])
-        return _State(cut + settled, before, last.others, len(last.piece), before + last.total)

@@ -116,10 +116,6 @@ class Borders:
     def _joined(self) -> frozenset[str]:
         return frozenset(chain.from_iterable(self.joints))
 
-    @cached_property
-    def _by_kind(self) -> re.Pattern[str]:
-        return re.compile(self._of_one_kind())
-
     def cut_before_letter(self, text: str) -> list[str]:
         """Return the parts that begin with `letter`, without it; the first part as it is."""
         if self.known is None and self._begins_words and self.letter * 2 not in text:
@@ -184,15 +180,16 @@ class Borders:
             others = "".join(map(re.escape, sorted(self.known - befores)))
         return f"{letter}(?<=[{others}]{letter})" if others else "(?!)"
 
-    def _of_one_kind(self) -> str:
-        """Return a pattern for a part of one kind, or of unjoined letters; together all text."""
+    @cached_property
+    def _by_kind(self) -> re.Pattern[str]:
+        """A pattern for a part of one kind, or of unjoined letters; together all text."""
         kinds = _kinds(joint for joint in self.joints if self.letter not in joint)
         kinds[_MOST_KINDS:] = [set(chain(*kinds[_MOST_KINDS:]))]  # one kind of all the small ones
         if not self._joined:
-            return r"[\s\S]+"
+            return re.compile(r"[\s\S]+")
         alone = self._joined - {self.letter} - set(chain(*kinds))  # joined to `letter` only
         some = "|".join([*(f"{_one_of(kind)}+" for kind in kinds), _one_of(alone)])
-        return f"[^{_one_of(self._joined)[1:]}+|{self._with_letter(some)}"
+        return re.compile(f"[^{_one_of(self._joined)[1:]}+|{self._with_letter(some)}")
 
     def _with_letter(self, kinds: str) -> str:
         """Return a pattern for a part of some kind, with `letter` before it.

@@ -29,7 +29,7 @@ Where the definition differs from the words
 What is refused although Oniguruma takes it
     `\X`, `\y`, `\Y`, `\g<...>`, `(?~...)`, `(?(...)...)`, call-outs, the options W, D, S, P, y,
     C, I and L, `\k` with a level or a relative number, a back reference where case does not
-    count, what `_may_look` forbids in look-behind, a group without a name beside one with a name
+    count, what `_may_be_behind` forbids, a group without a name beside one with a name
     if it holds a quantifier or ignores case, and what `characters.py` names.
     The engine hides from look-behind what follows the place, if its width is not fixed; it
     refuses `$` and most looks there, sometimes. So look-behind is taken only where all of that
@@ -384,7 +384,7 @@ def _group(cursor: Cursor, options: frozenset[str], depth: int) -> tuple[Node, b
         return _plain_group(cursor, options, depth, start), False
     if match := cursor.accept_match(_LOOK):
         look = Look(_closed(cursor, options, depth, start), bool(match[1]), match[2] == "!")
-        if not _may_look(look):
+        if look.behind and not _may_be_behind(look.body, negative=look.negative):
             raise cursor.error("this look-behind has no translation", start)
         return look, False
     if cursor.accept("?:"):
@@ -458,15 +458,6 @@ def _may_be_repeated(node: Node) -> bool:
         case Choice(branches):
             return all(map(_may_be_repeated, branches))
     return True
-
-
-def _may_look(look: Look) -> bool:
-    """Return whether we can say what this look means.
-
-    >>> _may_look(Look(Place("z"), behind=True, negative=False))
-    False
-    """
-    return not look.behind or _may_be_behind(look.body, negative=look.negative)
 
 
 def _may_be_behind(node: Node, *, negative: bool) -> bool:
