@@ -287,6 +287,11 @@ REFUSED: list[tuple[str, object, str]] = [
     ("version", "1.1", "version must be '1.0', got '1.1'"),
     ("version", None, "version must be text, got null"),
     ("odd", 1, "the file must have no keys but added_tokens, decoder, "),
+    (
+        "normalizer",
+        {"type": "Precompiled", "precompiled_charsmap": "AAA="},
+        "normalizer: precompiled_charsmap must have at least 4 bytes, got 2",
+    ),
     ("model", ..., "the file must have the key 'model', got an object"),
     ("model", None, "model must be an object, got null"),
     ("model.type", "Unigram", "model must have no keys but byte_fallback, type, unk_id, vocab,"),
