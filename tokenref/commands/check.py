@@ -26,7 +26,7 @@ from tokenref.commands.options import (
     PROGRAM_HELP,
     Given,
     given_options,
-    patience_options,
+    program_options,
     selection_options,
 )
 from tokenref.commands.paths import output_console, progress_bar, said_if_slow, shown_in, write
@@ -75,16 +75,7 @@ ALONE = 3
 @click.option("--require", is_flag=True, help="Fail if an engine is unavailable.")
 @ANSWERED_AT_LEAST
 @ORDER
-@patience_options
-@click.option(
-    "--restarts",
-    type=click.IntRange(min=0),
-    default=Patience.restarts,
-    show_default=True,
-    metavar="N",
-    help="Give a program up after N restarts. Those of crashes and timeouts listed as known "
-    "differences do not count.",
-)
+@program_options
 @report_options
 @click.pass_context
 def check(
@@ -100,7 +91,6 @@ def check(
     seed: int,
     least: int | None,
     patience: Patience,
-    restarts: int,
     reports: Wanted,
     *,
     upgrade: bool,
@@ -132,7 +122,6 @@ def check(
         | {f"--{name}": each for name, each in paths.items()},
     )
     ctx.with_resource(terminated_in_order())
-    patience = replace(patience, restarts=restarts)
     available, unavailable = _open_engines(ctx, engines, commands, patience)
     about: dict[str, object] = {"selection": options, "unavailable": dict(unavailable)}
     about |= {"seed": seed, "timeout": patience.sentence()} if commands else {"seed": seed}
