@@ -211,14 +211,19 @@ def test_a_regression_file_brings_its_vocabularies_along(found: Path, tmp_path: 
         run = run_engine(open_engine(engine), catalogue.cases, catalogue)
         assert run.is_valid
         assert len(run.failures) == failures
+    files = [f"vocab/{file.name}" for file in (tmp_path / "vocab").iterdir()]
     for file in (tmp_path / "vocab").iterdir():
         file.write_text("{}")
     with pytest.raises(RecordError, match="not a vocabulary"):
         open_own(out)
     for file in (tmp_path / "vocab").iterdir():
         file.unlink()
-    with pytest.raises(RecordError, match=r"needs the vocabulary sha256:.* --vocabulary NAME"):
+    with pytest.raises(RecordError, match=r"needs the vocabulary sha256:.* --vocabulary NAME") as e:
         open_own(out)
+    assert (
+        "`promote` wrote next to the records there again, and commit it with them (vocab/" in str(e)
+    )
+    assert str(e.value).rpartition("(")[2].removesuffix(")") in files
 
 
 def test_a_second_finding_is_added_and_the_same_one_only_once(found: Path, tmp_path: Path) -> None:
@@ -245,6 +250,21 @@ def test_one_record_is_kept_of_each_likely_bug(found: Path, tmp_path: Path) -> N
     assert [case.id for case in read_records(out)] == [bug.first.record["id"] for bug in bugs]
     more = len(findings) - len(bugs)
     assert f"{more} more findings are likely the same bugs; --all promotes them" in result.output
+
+
+def test_shards_are_promoted_together_as_the_whole_campaign_is(tmp_path: Path) -> None:
+    how = ("fuzz", "greedy", "--op", "encode", "--cases", 64, "--seed", 1, "--shrink-seconds", 5)
+    states = [tmp_path / f"{number}.jsonl" for number in (1, 2)]
+    for number, state in enumerate(states, 1):
+        command(*how, "--shard", f"{number}/2", "--state", state)
+    command(*how, "--state", tmp_path / "whole.jsonl")
+    made = []
+    for files in (states, states[::-1], [tmp_path / "whole.jsonl"]):
+        made.append(tmp_path / f"out-{len(made)}.jsonl")
+        promoting = command("promote", *files, "--all", "--why", WHY, "--out", made[-1])
+        assert promoting.exit_code == 0
+    one, other, whole = ({case.id for case in read_records(out)} for out in made)
+    assert one == other == whole != set()
 
 
 def test_a_campaign_that_found_nothing_has_nothing_to_promote(tmp_path: Path) -> None:

@@ -164,7 +164,7 @@ def merge(ctx: click.Context, files: Sequence[Path]) -> None:
 
 
 @click.command()
-@click.argument("findings", type=FILE)
+@click.argument("files", nargs=-1, required=True, type=FILE)
 @click.option(
     "--id", "ids", multiple=True, metavar="GLOB", help="Promote only findings whose id matches."
 )
@@ -183,7 +183,7 @@ def merge(ctx: click.Context, files: Sequence[Path]) -> None:
 @click.option("--fixtures", type=FOLDER, help="Add to regress/YEAR.jsonl in these fixtures.")
 @click.option("--year", type=click.IntRange(1000, 9999), help="The YEAR of the file in --fixtures.")
 def promote(
-    findings: Path,
+    files: Sequence[Path],
     ids: Sequence[str],
     why: str,
     slug: str | None,
@@ -196,9 +196,10 @@ def promote(
 ) -> None:
     """Turn the findings of a campaign into golden records.
 
-    FINDINGS is the --state file of `tokenref fuzz`. Of findings that are likely the same bug, only
-    the simplest is promoted. The reference computes the answers again. What is already there stays
-    as it is, so the command can be repeated. Without findings it writes nothing and exits with 0.
+    FILES are --state files of `tokenref fuzz`, such as those of all shards. Of findings that are
+    likely the same bug, only the simplest is promoted. The reference computes the answers again.
+    What is already there stays as it is, so the command can be repeated. Without findings it writes
+    nothing and exits with 0.
 
     --out writes your own file of records. Vocabularies that are not part of the fixtures are
     written to the folder vocab next to it. Run it with `tokenref check ENGINE --records FILE`.
@@ -207,7 +208,7 @@ def promote(
     the manifest.
     """
     from tokenref.fuzzing.findings import likely_bugs
-    from tokenref.fuzzing.journal import read_journal
+    from tokenref.fuzzing.journal import findings_of, read_journal
     from tokenref.fuzzing.promoting import own_target, promoted, promoted_to_fixtures
     from tokenref.operations import FLAGS
 
@@ -215,11 +216,12 @@ def promote(
         raise click.UsageError("give --out FILE, or --fixtures FOLDER and --year YEAR")
     if unknown := sorted({*flags} - FLAGS.keys()):
         raise InputError(f"the glossary has no flag {unknown[0]!r}")
-    journal = read_journal(findings)
-    if not journal.findings:
-        click.echo(f"{findings} has no findings, so nothing was added", err=True)
+    findings = findings_of(map(read_journal, files))
+    if not findings:
+        has = f"{', '.join(map(str, files))} {'has' if len(files) == 1 else 'have'}"
+        click.echo(f"{has} no findings, so nothing was added", err=True)
         return
-    chosen = _selected(list(journal.findings.values()), ids)
+    chosen = _selected([*findings.values()], ids)
     selected = len(chosen)
     if not every:
         chosen = [bug.first for bug in likely_bugs(chosen)]

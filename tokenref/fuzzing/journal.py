@@ -257,12 +257,20 @@ def merged(journals: Mapping[str, Journal]) -> tuple[Journal, list[str]]:
     whole = Journal(next(iter(journals.values())).plan)
     trouble = list(_strangers(journals))
     trouble = trouble or [*_wrong_shards(journals), *_wrong_groups(journals)]
-    for journal in () if trouble else journals.values():
-        whole.groups |= journal.groups
-        for finding in journal.findings.values():
-            if finding.is_kept(whole.findings):
-                whole.findings[finding.sum] = finding
+    if not trouble:
+        whole.findings = findings_of(journals.values())
+        for journal in journals.values():
+            whole.groups |= journal.groups
     return whole, trouble
+
+
+def findings_of(journals: Iterable[Journal]) -> dict[str, Finding]:
+    """Return the findings of several journals by the sums of their records."""
+    findings: dict[str, Finding] = {}
+    for finding in (each for journal in journals for each in journal.findings.values()):
+        if finding.is_kept(findings):
+            findings[finding.sum] = finding
+    return findings
 
 
 def _strangers(journals: Mapping[str, Journal]) -> Iterator[str]:

@@ -11,6 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from typing import Annotated, Any, ClassVar, Final, Literal, TypeAlias, TypeVar, get_args
 
 import msgspec
@@ -398,7 +399,10 @@ def read_hello(line: bytes) -> HelloAnswer:
     answer = decode(_HELLO, line, "hello")
     for op in answer.ops:
         if op not in OPS:
-            reason = f"an operation must be one of {', '.join(OPS)}, got {op!r:.80}"
+            near = get_close_matches(op[:80], OPS, 1)
+            meant = f"did you mean {near[0]!r}? " if near else ""
+            listed = "`tokenref show fixtures/README.md` lists them"
+            reason = f"unknown operation {op!r:.80}; {meant}{listed}"
             raise ProtocolError(reason, "$.ops", line, "hello")
     return answer
 
