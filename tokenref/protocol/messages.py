@@ -353,6 +353,8 @@ _ERROR: Final = re.compile(
 )
 """A line of standard error that names an error, in Python, Node, Go, C++, Rust and sanitizers."""
 
+_SUMMARY: Final = re.compile("^SUMMARY: .*", re.MULTILINE)
+
 
 def last_words(log: str) -> str:
     r"""Return the end of standard error as the end of a sentence.
@@ -379,15 +381,21 @@ def last_words(log: str) -> str:
 def short_log(log: str, longest: int) -> str:
     r"""Return the end of standard error, and before it the line that names an error, or the start.
 
+    The end is a sanitizer's summary, which is before a dump of the memory.
+
     >>> short_log("begin" + "-" * 99 + "end", 10), short_log("Error: a\n" + "b" * 30, 16)
     ('(107 characters) begin ... --end', '(39 characters) Error: a ... bbbbbbbb')
+    >>> short_log("a.cpp:1\nSUMMARY: overflow\nShadow bytes:" + "fa " * 99, 40)
+    '(336 characters) a.cpp:1\nSUMMARY: overflow'
     """
     if len(log) <= longest:
         return log
     start, half = max((each.start() for each in _ERROR.finditer(log)), default=0), longest // 2
+    size, summary = len(log), max((each.end() for each in _SUMMARY.finditer(log)), default=0)
+    log = log[: summary if summary > start else None]
     is_cut = start < len(log) - longest
     end = f"{log[start : start + half]} ... {log[-half:]}" if is_cut else log[-longest:]
-    return f"({len(log)} characters) {end}"
+    return f"({size} characters) {end}"
 
 
 def read_hello(line: bytes) -> HelloAnswer:
