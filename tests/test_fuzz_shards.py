@@ -253,7 +253,8 @@ def test_one_record_is_kept_of_each_likely_bug(found: Path, tmp_path: Path) -> N
 
 
 def test_shards_are_promoted_together_as_the_whole_campaign_is(tmp_path: Path) -> None:
-    how = ("fuzz", "greedy", "--op", "encode", "--cases", 64, "--seed", 1, "--shrink-seconds", 5)
+    how = ["fuzz", "greedy", "--op", "encode", "--cases", "64", "--seed", "1"]
+    made: list[Path] = []
     states = [tmp_path / f"{number}.jsonl" for number in (1, 2)]
     for number, state in enumerate(states, 1):
         command(*how, "--shard", f"{number}/2", "--state", state)
@@ -265,6 +266,33 @@ def test_shards_are_promoted_together_as_the_whole_campaign_is(tmp_path: Path) -
         assert promoting.exit_code == 0
     one, other, whole = ({case.id for case in read_records(out)} for out in made)
     assert one == other == whole != set()
+
+
+def test_failures_like_those_of_listed_own_records_are_known(found: Path, tmp_path: Path) -> None:
+    out, known = tmp_path / "regress.jsonl", tmp_path / "known.toml"
+    command("promote", found, "--why", WHY, "--out", out)
+    listed = ("check", "greedy", "--records", out, "--write-known", known)
+    assert command(*listed).exit_code == 1
+    known.write_text(known.read_text("utf-8").replace("TODO: why?", WHY), "utf-8")
+    how = [
+        "fuzz",
+        "greedy",
+        "--op",
+        "encode",
+        "--cases",
+        "64",
+        "--seed",
+        "5",
+        "--known",
+        str(known),
+    ]
+    without, given = command(*how), command(*how, "--records", out)
+    assert (without.exit_code, " known" in without.output) == (1, False)
+    assert " known" in given.output
+    assert given.output.count("regress/") < without.output.count("regress/")
+    missing = command(*how, "--records", tmp_path / "none.jsonl")
+    assert (missing.exit_code, "none.jsonl" in missing.output) == (2, True)
+    assert "--records needs --known" in command("fuzz", "greedy", "--records", out).output
 
 
 def test_a_campaign_that_found_nothing_has_nothing_to_promote(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from tokenref.commands.options import (
     OPERATION,
     number_of_seconds,
     patience_options,
+    record_files,
 )
 from tokenref.commands.paths import FILE, FOLDER, output_console, write
 from tokenref.commands.text import PATTERN
@@ -33,6 +34,13 @@ if TYPE_CHECKING:
 @click.option("--op", "ops", multiple=True, type=OPERATION, help="Ask only about this operation.")
 @click.option("--all", "every", is_flag=True, help="Show known differences, too.")
 @KNOWN
+@click.option(
+    "--records",
+    metavar="PATH",
+    multiple=True,
+    callback=record_files,
+    help="Your own records that --known lists, too, so that failures like theirs are known.",
+)
 @click.option("--profile", "profiles", multiple=True, help="Ask samplers only about this profile.")
 @click.option(
     "--vocabulary",
@@ -116,6 +124,8 @@ def fuzz(
         raise click.UsageError("give exactly one of ENGINE and --cmd")
     if wanted["every"] and wanted["known_path"] is not None:
         raise click.UsageError("give at most one of --all and --known")
+    if wanted["records"] and wanted["known_path"] is None:
+        raise click.UsageError("--records needs --known")
     try:
         from tokenref.commands.campaigns import Wanted, ask_again, campaign
     except ModuleNotFoundError as error:

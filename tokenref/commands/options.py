@@ -105,7 +105,8 @@ class Given:
         return {kind: catalogue.digest, "fixtures_version": catalogue.manifest.version}
 
 
-def _record_files(_: click.Context, __: click.Parameter, paths: Sequence[str]) -> Sequence[Path]:
+def record_files(_: click.Context, __: click.Parameter, paths: Sequence[str]) -> Sequence[Path]:
+    """Return the files of --records."""
     return [each for path in paths for each in files_named(path, "--records", ".jsonl")]
 
 
@@ -118,7 +119,7 @@ def given_options(*left_out: str) -> Decorator:
     vocabulary = "The vocabulary of --records, unless it lies next to them."
     options = {
         "records": click.option(
-            "--records", metavar="PATH", multiple=True, help=records, callback=_record_files
+            "--records", metavar="PATH", multiple=True, help=records, callback=record_files
         ),
         "vocabulary": click.option("--vocabulary", multiple=True, help=vocabulary),
         "pattern": PATTERN,
