@@ -1872,3 +1872,5 @@ def test_no_progress_is_written_to_a_log_that_forces_colours(
     assert (shown.exit_code, capfd.readouterr().err) == (0, "")
     assert "\x1b[" in shown.output
     assert output_console().width > 1000
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert "\x1b" not in tokenref("check", "naive", "--id", "bpe/encode/examples/e1*").output
