@@ -173,6 +173,31 @@ def test_questions_that_fail_only_together_are_kept_counted_and_repeated(tmp_pat
         assert "the first time" not in repeated.output
 
 
+LISTED = """
+[[known]]
+title = "loses a worker"
+engine = "{}"
+cases = ["*failed in one run*{}*"]
+status = "incident"
+reason = "A worker is lost now and then, until it is mended."
+"""
+
+
+def test_incidents_that_are_listed_fail_neither_check_nor_fuzz(tmp_path: Path) -> None:
+    known, company = tmp_path / "known.toml", [sys.executable, "-I", "-S", str(FAKE), "in-company"]
+    (program := tmp_path / "pairs.py").write_text(FAILS_TOGETHER, "utf-8")
+    fuzz = ("fuzz", "--cmd", shlex.join([sys.executable, str(program)]), "--op", "greedy")
+    for pattern, code in (("SIGABRT", 3), ("SIGSEGV", 1)):  # it declines all questions
+        known.write_text(LISTED.format("pairs", pattern), "utf-8")
+        asked = command(*fuzz, "--seed", "1", "--cases", "16", "--known", known)
+        assert (asked.exit_code, "failed in one run" in asked.output) == (code, code == 1)
+    check = ("check", "--cmd", shlex.join(company), "--op", "encode", "--vocabulary", "bytes")
+    for pattern, code in (("alone", 0), ("SIGSEGV", 1)):
+        known.write_text(LISTED.format("fake", pattern), "utf-8")
+        done = command(*check, "--known", known)
+        assert done.exit_code == code, done.output
+
+
 # ---- promoting
 
 

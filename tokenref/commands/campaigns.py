@@ -41,7 +41,7 @@ from tokenref.fuzzing.printing import (
 )
 from tokenref.fuzzing.shrinking import shrunk
 from tokenref.goldens import open_own
-from tokenref.known import differences_of, read_known
+from tokenref.known import differences_of, read_known, unlisted
 from tokenref.protocol.channel import Patience
 from tokenref.protocol.engine import ProtocolEngine, incidents_of
 from tokenref.record import OPS
@@ -131,7 +131,7 @@ def campaign(
             executor.shutdown(wait=not interrupted)
     if journal.findings and not interrupted:
         _print_likely_causes(engine, journal, wanted.patience.restarts)
-    incidents = {engine.name: incidents_of(engine)}  # it may fail when it is ended
+    incidents = {engine.name: unlisted(incidents_of(engine), plan.known)}  # it may fail at its end
     if print_incidents(output_console(), incidents) or journal.findings or journal.incidents():
         return FAILURES
     if interrupted:

@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from bpe_ref.encoders import NOT_BPE
-from tokenref.answers import Engine
+from tokenref.answers import Engine, without_log
 from tokenref.catalogue import CANARY, Catalogue, Selection, is_large
 from tokenref.commands.endings import terminated_in_order
 from tokenref.commands.options import (
@@ -35,7 +35,7 @@ from tokenref.commands.text import each_answer, files_named, naming_options
 from tokenref.corpus import Comparison, CorpusComparer, corpus_exit_code
 from tokenref.engines.table import Unavailable, engine
 from tokenref.errors import InputError
-from tokenref.known import Known, differences_of, read_known
+from tokenref.known import Known, differences_of, read_known, unlisted
 from tokenref.protocol.channel import Patience, StartError
 from tokenref.protocol.engine import NOT_RESTARTED, WHILE_LOADING, ProtocolEngine, incidents_of
 from tokenref.protocol.opening import GreetingError, arguments_of, open_program
@@ -242,7 +242,13 @@ def _run_all(
             if isinstance(entry, ProtocolEngine):
                 entry.when_late = partial(_print_late, bar.console, entry.name)
             runs.append(run_engine(entry, cases, catalogue, progress=shown, **how))
-            runs[-1].incidents = incidents_of(entry)  # it may fail when it is closed
+            every = incidents_of(entry)  # it may fail when it is closed
+            known = differences_of(how["known"], entry.name, entry.version)
+            runs[-1].incidents = unlisted(every, known)
+            for each in every:
+                if each not in runs[-1].incidents:
+                    short = without_log(each).partition("; ask them again")[0]
+                    print_line(bar.console, f"known: {entry.name}: {short}", "yellow")
             bar.remove_task(task)
     alone = partial(Sessions, catalogue=catalogue, ids_only=how["ids_only"])
     _note_what_passes_alone(runs, available, alone)

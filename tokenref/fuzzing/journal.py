@@ -27,6 +27,7 @@ from tokenref.errors import InputError
 from tokenref.files import lines_of
 from tokenref.fuzzing.findings import Finding
 from tokenref.fuzzing.plan import GROUP, Plan, difference
+from tokenref.known import unlisted
 from tokenref.record import canonical_json
 from tokenref.result import without_values
 
@@ -118,11 +119,12 @@ class Journal:
     def incidents(self) -> dict[str, list[tuple[int, str]]]:
         """Return the groups in which no single question failed, and what was said, in order.
 
+        Known incidents are left out.
         Those that differ only in numbers and quoted words are together.
         """
         alike: dict[str, list[tuple[int, str]]] = {}
         for number, group in sorted(self.groups.items()):
-            for said in group.incidents:
+            for said in unlisted(group.incidents, self.plan.known):
                 alike.setdefault(without_values(without_log(said), None), []).append((number, said))
         return alike
 

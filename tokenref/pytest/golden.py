@@ -23,7 +23,7 @@ from tokenref.catalogue import LARGE, Catalogue, is_large, open_catalogue
 from tokenref.floats import FloatsError, Type, is_numbers, pack, type_of, unpack
 from tokenref.goldens import open_own
 from tokenref.judge import judge
-from tokenref.known import differences_of, read_known, with_known
+from tokenref.known import Known, differences_of, read_known, unlisted, with_known
 from tokenref.protocol.channel import Patience, StartError
 from tokenref.protocol.engine import incidents_of
 from tokenref.protocol.opening import GreetingError, open_program
@@ -420,6 +420,7 @@ def driven(
                 pytrace=False,
             )
 
+    known: list[Known] = []
     try:
         listed = [] if known_path is None else read_known(known_path, [engine.name])
         known = differences_of(listed, engine.name, engine.version)
@@ -427,7 +428,7 @@ def driven(
     except RecordError as error:
         raise pytest.UsageError(str(error)) from None
     finally:
-        incidents = incidents_of(engine)
+        incidents = unlisted(incidents_of(engine), known)
     for reason in {reason: None for each in sessions.values() for reason in each.lost}:
         incidents.append(f"the engine was abandoned: {reason}")
     if incidents:
