@@ -173,6 +173,27 @@ def test_questions_that_fail_only_together_are_kept_counted_and_repeated(tmp_pat
         assert "the first time" not in repeated.output
 
 
+FAILS_ONCE = FAILS_TOGETHER.replace(
+    """    elif len(message["cases"]) > 1:
+""",
+    """    elif len(message["cases"]) > 1 and not os.path.exists(LOST):
+        open(LOST, "w").close()
+""",
+).replace(
+    """        skip = {"reason": "is lazy"}
+        answer["results"] = [{"k": case["k"], "skip": skip} for case in message["cases"]]
+""",
+    """        from tokenref.engines.reference_samplers import SamplerSession
+        session = SamplerSession("standard")
+        answer["results"] = []
+        for case in message["cases"]:
+            said = session.answer("greedy", case["in"])
+            right = {"ok": said.out} if hasattr(said, "out") else {
+                "err": {"code": said.code, "msg": "it is invalid"}
+            }
+            answer["results"].append({"k": case["k"], **right})
+""",
+)
 LISTED = """
 [[known]]
 title = "loses a worker"
@@ -183,19 +204,24 @@ reason = "A worker is lost now and then, until it is mended."
 """
 
 
-def test_incidents_that_are_listed_fail_neither_check_nor_fuzz(tmp_path: Path) -> None:
-    known, company = tmp_path / "known.toml", [sys.executable, "-I", "-S", str(FAKE), "in-company"]
+def test_incidents_that_are_listed_fail_neither_check_nor_fuzz(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    known, lost = tmp_path / "known.toml", tmp_path / "lost"
     (program := tmp_path / "pairs.py").write_text(FAILS_TOGETHER, "utf-8")
+    (once := tmp_path / "once.py").write_text(FAILS_ONCE.replace("LOST", repr(str(lost))), "utf-8")
     fuzz = ("fuzz", "--cmd", shlex.join([sys.executable, str(program)]), "--op", "greedy")
     for pattern, code in (("SIGABRT", 3), ("SIGSEGV", 1)):  # it declines all questions
         known.write_text(LISTED.format("pairs", pattern), "utf-8")
         asked = command(*fuzz, "--seed", "1", "--cases", "16", "--known", known)
         assert (asked.exit_code, "failed in one run" in asked.output) == (code, code == 1)
-    check = ("check", "--cmd", shlex.join(company), "--op", "encode", "--vocabulary", "bytes")
-    for pattern, code in (("alone", 0), ("SIGSEGV", 1)):
-        known.write_text(LISTED.format("fake", pattern), "utf-8")
-        done = command(*check, "--known", known)
-        assert done.exit_code == code, done.output
+    check = ("check", "--cmd", shlex.join([sys.executable, str(once)]), "--op", "greedy")
+    for pattern, code in (("SIGABRT", 0), ("SIGSEGV", 1)):
+        known.write_text(LISTED.format("pairs", pattern), "utf-8")
+        lost.unlink(missing_ok=True)
+        done = command(*check, "--known", known, "--rows-at-most", "1")
+        assert (done.exit_code, lost.exists()) == (code, True), done.output
+        assert ("known: pairs: " in capfd.readouterr().err) == (code == 0)
 
 
 # ---- promoting
