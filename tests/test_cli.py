@@ -1428,7 +1428,11 @@ def test_a_report_of_shards_fails_if_one_never_arrived(tmp_path: Path) -> None:
             "it must contain [[known]] entries only, or known = []",
         ),
         ('"differs"', '"no"', "entry 1: title must be a text of at least 3 characters, got 'no'"),
-        ('"fail"', '"failed"', "status must be fail, wrong_error, crash or timeout, got 'failed'"),
+        (
+            '"fail"',
+            '"failed"',
+            "status must be fail, wrong_error, crash, timeout or incident, got 'failed'",
+        ),
         (
             "cases =",
             "case =",

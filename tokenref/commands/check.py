@@ -243,8 +243,8 @@ def _run_all(
                 entry.when_late = partial(_print_late, bar.console, entry.name)
             runs.append(run_engine(entry, cases, catalogue, progress=shown, **how))
             every = incidents_of(entry)  # it may fail when it is closed
-            known = differences_of(how["known"], entry.name, entry.version)
-            runs[-1].incidents = unlisted(every, known)
+            listed = differences_of(how["known"], entry.name, entry.version)
+            runs[-1].incidents = unlisted(every, listed)
             for each in every:
                 if each not in runs[-1].incidents:
                     short = without_log(each).partition("; ask them again")[0]
