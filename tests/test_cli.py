@@ -1428,7 +1428,7 @@ def test_a_report_of_shards_fails_if_one_never_arrived(tmp_path: Path) -> None:
             "it must contain [[known]] entries only, or known = []",
         ),
         ('"differs"', '"no"', "entry 1: title must be a text of at least 3 characters, got 'no'"),
-        ('"fail"', '"failed"', "status must be fail, wrong_error, crash or timeout, got 'failed'"),
+        ('"fail"', '"failed"', "status must be fail, wrong_error, crash, timeout or incident, got"),
         (
             "cases =",
             "case =",
@@ -1440,7 +1440,11 @@ def test_a_report_of_shards_fails_if_one_never_arrived(tmp_path: Path) -> None:
             "It is.",
             "entry 1: reason must be a text of at least 20 characters, got 'It is.'",
         ),
-        ('status = "fail"\n', "", "status is missing; it must be fail, wrong_error, crash or"),
+        (
+            'status = "fail"\n',
+            "",
+            "status is missing; it must be fail, wrong_error, crash, timeout or",
+        ),
     ],
 )
 def test_a_mistake_in_a_list_of_known_differences_is_named_with_its_rule(
@@ -1872,3 +1876,5 @@ def test_no_progress_is_written_to_a_log_that_forces_colours(
     assert (shown.exit_code, capfd.readouterr().err) == (0, "")
     assert "\x1b[" in shown.output
     assert output_console().width > 1000
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert "\x1b" not in tokenref("check", "naive", "--id", "bpe/encode/examples/e1*").output

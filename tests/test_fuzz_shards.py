@@ -173,6 +173,57 @@ def test_questions_that_fail_only_together_are_kept_counted_and_repeated(tmp_pat
         assert "the first time" not in repeated.output
 
 
+FAILS_ONCE = FAILS_TOGETHER.replace(
+    """    elif len(message["cases"]) > 1:
+""",
+    """    elif len(message["cases"]) > 1 and not os.path.exists(LOST):
+        open(LOST, "w").close()
+""",
+).replace(
+    """        skip = {"reason": "is lazy"}
+        answer["results"] = [{"k": case["k"], "skip": skip} for case in message["cases"]]
+""",
+    """        from tokenref.engines.reference_samplers import SamplerSession
+        session = SamplerSession("standard")
+        answer["results"] = []
+        for case in message["cases"]:
+            said = session.answer("greedy", case["in"])
+            right = {"ok": said.out} if hasattr(said, "out") else {
+                "err": {"code": said.code, "msg": "it is invalid"}
+            }
+            answer["results"].append({"k": case["k"], **right})
+""",
+)
+LISTED = """
+[[known]]
+title = "loses a worker"
+engine = "{}"
+cases = ["*failed in one run*{}*"]
+status = "incident"
+reason = "A worker is lost now and then, until it is mended."
+"""
+
+
+def test_incidents_that_are_listed_fail_neither_check_nor_fuzz(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    known, lost = tmp_path / "known.toml", tmp_path / "lost"
+    (program := tmp_path / "pairs.py").write_text(FAILS_TOGETHER, "utf-8")
+    (once := tmp_path / "once.py").write_text(FAILS_ONCE.replace("LOST", repr(str(lost))), "utf-8")
+    fuzz = ("fuzz", "--cmd", shlex.join([sys.executable, str(program)]), "--op", "greedy")
+    for pattern, code in (("SIGABRT", 3), ("SIGSEGV", 1)):  # it declines all questions
+        known.write_text(LISTED.format("pairs", pattern), "utf-8")
+        asked = command(*fuzz, "--seed", "1", "--cases", "16", "--known", known)
+        assert (asked.exit_code, "failed in one run" in asked.output) == (code, code == 1)
+    check = ("check", "--cmd", shlex.join([sys.executable, str(once)]), "--op", "greedy")
+    for pattern, code in (("SIGABRT", 0), ("SIGSEGV", 1)):
+        known.write_text(LISTED.format("pairs", pattern), "utf-8")
+        lost.unlink(missing_ok=True)
+        done = command(*check, "--known", known, "--rows-at-most", "1")
+        assert (done.exit_code, lost.exists()) == (code, True), done.output
+        assert ("known: pairs: " in capfd.readouterr().err) == (code == 0)
+
+
 # ---- promoting
 
 
@@ -211,14 +262,19 @@ def test_a_regression_file_brings_its_vocabularies_along(found: Path, tmp_path: 
         run = run_engine(open_engine(engine), catalogue.cases, catalogue)
         assert run.is_valid
         assert len(run.failures) == failures
+    files = [f"vocab/{file.name}" for file in (tmp_path / "vocab").iterdir()]
     for file in (tmp_path / "vocab").iterdir():
         file.write_text("{}")
     with pytest.raises(RecordError, match="not a vocabulary"):
         open_own(out)
     for file in (tmp_path / "vocab").iterdir():
         file.unlink()
-    with pytest.raises(RecordError, match=r"needs the vocabulary sha256:.* --vocabulary NAME"):
+    with pytest.raises(RecordError, match=r"needs the vocabulary sha256:.* --vocabulary NAME") as e:
         open_own(out)
+    assert (
+        "`promote` wrote next to the records there again, and commit it with them (vocab/" in str(e)
+    )
+    assert str(e.value).rpartition("(")[2].removesuffix(")") in files
 
 
 def test_a_second_finding_is_added_and_the_same_one_only_once(found: Path, tmp_path: Path) -> None:
@@ -245,6 +301,49 @@ def test_one_record_is_kept_of_each_likely_bug(found: Path, tmp_path: Path) -> N
     assert [case.id for case in read_records(out)] == [bug.first.record["id"] for bug in bugs]
     more = len(findings) - len(bugs)
     assert f"{more} more findings are likely the same bugs; --all promotes them" in result.output
+
+
+def test_shards_are_promoted_together_as_the_whole_campaign_is(tmp_path: Path) -> None:
+    how = ["fuzz", "greedy", "--op", "encode", "--cases", "64", "--seed", "1"]
+    made: list[Path] = []
+    states = [tmp_path / f"{number}.jsonl" for number in (1, 2)]
+    for number, state in enumerate(states, 1):
+        command(*how, "--shard", f"{number}/2", "--state", state)
+    command(*how, "--state", tmp_path / "whole.jsonl")
+    made = []
+    for files in (states, states[::-1], [tmp_path / "whole.jsonl"]):
+        made.append(tmp_path / f"out-{len(made)}.jsonl")
+        promoting = command("promote", *files, "--all", "--why", WHY, "--out", made[-1])
+        assert promoting.exit_code == 0
+    one, other, whole = ({case.id for case in read_records(out)} for out in made)
+    assert one == other == whole != set()
+
+
+def test_failures_like_those_of_listed_own_records_are_known(found: Path, tmp_path: Path) -> None:
+    out, known = tmp_path / "regress.jsonl", tmp_path / "known.toml"
+    command("promote", found, "--why", WHY, "--out", out)
+    listed = ("check", "greedy", "--records", out, "--write-known", known)
+    assert command(*listed).exit_code == 1
+    known.write_text(known.read_text("utf-8").replace("TODO: why?", WHY), "utf-8")
+    how = [
+        "fuzz",
+        "greedy",
+        "--op",
+        "encode",
+        "--cases",
+        "64",
+        "--seed",
+        "5",
+        "--known",
+        str(known),
+    ]
+    without, given = command(*how), command(*how, "--records", out)
+    assert (without.exit_code, " known" in without.output) == (1, False)
+    assert " known" in given.output
+    assert given.output.count("regress/") < without.output.count("regress/")
+    missing = command(*how, "--records", tmp_path / "none.jsonl")
+    assert (missing.exit_code, "none.jsonl" in missing.output) == (2, True)
+    assert "--records needs --known" in command("fuzz", "greedy", "--records", out).output
 
 
 def test_a_campaign_that_found_nothing_has_nothing_to_promote(tmp_path: Path) -> None:

@@ -436,7 +436,7 @@ def test_a_program_that_cannot_be_restarted_is_given_up(
         ("hello-prints", "it is not JSON: JSON is malformed"),
         ("hello-of-protocol-2", "Invalid enum value 2, at $.proto; it wrote {"),
         ("hello-without-version", "missing required field `version`, at $.impl"),
-        ("hello-of-a-typo", "an operation must be one of pieces, encode, "),
+        ("hello-of-a-typo", "unknown operation 'enc0de'; did you mean 'encode'? `tokenref show "),
     ],
 )
 def test_a_program_that_greets_wrongly_is_told_why(mode: str, sentence: str) -> None:

@@ -670,6 +670,28 @@ def test_listed_crashes_are_no_failures_and_restart_the_program_as_often_as_need
     )
 
 
+def test_limits_of_a_program_are_those_of_check(pytester: pytest.Pytester, tmp_path: Path) -> None:
+    program = tmp_path / "dies"
+    hello = {"proto": 1, "impl": {"name": "mine", "version": "1"}}
+    said = json.dumps({**hello, "ops": {"top_k": {"profiles": ["standard"]}}})
+    pytester.makepyfile(DRIVEN)
+    command = (f"--tokenref-cmd={program}", "-k", "top_k")
+    for end, limit, message in (
+        ("exit 3", "restarts=2", "*it ended with exit status 3*"),
+        ("sleep 60", "timeout=0.1", "*it did not answer within 0.15 seconds*"),
+    ):
+        program.write_text(f"#!/bin/sh\nread line\necho '{said}'\nread line\n{end}\n")
+        program.chmod(0o755)
+        shown = run(pytester, *command, f"--tokenref-{limit}", "--tokenref-restarts=2")
+        found = shown.parseoutcomes()
+        assert (shown.ret, found["failed"], found["errors"]) == (1, 3, 1)
+        assert found["skipped"] == len(cases("top_k", profile="standard")) - 3
+        shown.stdout.fnmatch_lines([message])
+        shown.stdout.fnmatch_lines(["mine: the engine was abandoned: it failed again after 2 *"])
+    wrong = run(pytester, *command, "--tokenref-timeout=nan")
+    wrong.stdout.fnmatch_lines(["*'--tokenref-timeout': nan is not a number of seconds.*"])
+
+
 def test_a_program_that_fails_after_bye_is_an_error(
     pytester: pytest.Pytester, tmp_path: Path
 ) -> None:

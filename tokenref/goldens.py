@@ -41,7 +41,7 @@ from tokenref.record import (
     op_of,
     rows_op,
 )
-from tokenref.record_files import dump_records, parse_records, read_file, read_records
+from tokenref.record_files import REGRESS, dump_records, parse_records, read_file, read_records
 from tokenref.rules import NAMED, choices_of, other_rules
 from tokenref.subjects import (
     SAMPLERS,
@@ -480,14 +480,18 @@ def open_own(
             return own_catalogue(path, data, cases, _subjects_beside(path))
         return _with_subject(path, data, cases, str(named), pattern, upgrade=upgrade)
     except UnknownSubjectError as error:
-        kinds = (f"{path.stem}.{kind}.json" for kind in ("vocabulary", "tokenizer"))
         lost = next(case for case in cases if str(error).startswith(f"{case.id}: "))
+        kinds = [f"{path.stem}.{kind}.json" for kind in ("vocabulary", "tokenizer")]
+        writer = "fill"
+        if f"/{REGRESS}/" in lost.id:
+            folder = "tokenizer" if op_of(lost) in PIPELINE_OPS else "vocab"
+            writer, kinds = "promote", [f"{folder}/{str(lost.vocab)[7:23]}.json"]
         _, found, name = lost.why.removesuffix(".").rpartition(_ENCODED)
         name, given = (name, name) if found else (str(lost.vocab), "NAME")
         raise RecordError(
             f"{path}: {lost.id} needs the vocabulary {name}: give --vocabulary {given}, in pytest "
-            f'vocabulary="{given}", or put the file that `fill` wrote next to the records there '
-            f"again ({' or '.join(kinds)})"
+            f'vocabulary="{given}", or put the file that `{writer}` wrote next to the records '
+            f"there again, and commit it with them ({' or '.join(kinds)})"
         ) from None
 
 

@@ -8,7 +8,7 @@ in it.
 
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
 from fnmatch import fnmatchcase, translate
@@ -21,6 +21,7 @@ from typing import Annotated, Final, Literal
 import msgspec
 from msgspec import Meta
 
+from tokenref.answers import without_log
 from tokenref.floats import Strict
 from tokenref.judge import FAILURES
 from tokenref.record import RecordError, Why
@@ -43,7 +44,9 @@ class Known(Strict, frozen=True, kw_only=True, omit_defaults=True, dict=True):
     cases: Annotated[list[str], Meta(min_length=1)]
     """Case ids, with `*` and `?`."""
 
-    status: Literal["fail", "wrong_error", "crash", "timeout"]
+    status: Literal["fail", "wrong_error", "crash", "timeout", "incident"]
+    """The status of these cases. The patterns of an `incident` match its sentence instead."""
+
     reason: Why
     link: str = ""
 
@@ -77,7 +80,12 @@ class Known(Strict, frozen=True, kw_only=True, omit_defaults=True, dict=True):
         >>> entry.covers("tiktoken", "bpe/encode/missing-x")
         True
         """
-        return self.engine == engine and self._pattern.match(case_id) is not None
+        is_about_cases = self.engine == engine and self.status != "incident"
+        return is_about_cases and self._pattern.match(case_id) is not None
+
+    def is_of_incident(self, sentence: str) -> bool:
+        """Return whether this entry is about a failure of no single case, by its sentence."""
+        return self.status == "incident" and self._pattern.match(without_log(sentence)) is not None
 
     @cached_property
     def _pattern(self) -> re.Pattern[str]:
@@ -100,6 +108,17 @@ def differences_of(known: Sequence[Known], engine: str, version: str) -> list[Kn
     (True, [])
     """
     return [entry for entry in known if entry.is_about(engine, version)]
+
+
+def unlisted(incidents: Iterable[str], known: Sequence[Known]) -> list[str]:
+    """Return failures of no single case of an engine that none of its known differences is about.
+
+    >>> entry = Known(title="loses a worker", engine="a", cases=["*failed in one run*SIGABRT*"],
+    ...     status="incident", reason="a" * 20)
+    >>> unlisted(["16 questions failed in one run: SIGABRT", "after bye, SIGABRT"], [entry])
+    ['after bye, SIGABRT']
+    """
+    return [each for each in incidents if not any(e.is_of_incident(each) for e in known)]
 
 
 def read_known(path: Path | None = None, engines: Sequence[str] = ()) -> list[Known]:
@@ -146,7 +165,7 @@ _RULES: Final = {
     "title": "a text of at least 3 characters",
     "engine": "the name of an engine",
     "cases": "a list of one or more ids, which may contain * and ?",
-    "status": "fail, wrong_error, crash or timeout",
+    "status": "fail, wrong_error, crash, timeout or incident",
     "reason": "a text of at least 20 characters",
     "link": "a text",
     "versions": "conditions such as <0.24 or >=0.7, <0.9",
@@ -202,7 +221,7 @@ def stale_globs(
     """
     found = []
     for entry in known:
-        if entry.engine != engine:
+        if entry.engine != engine or entry.status == "incident":  # it happens now and then
             continue
         may_differ = {"xfail", "not_run", *(_OTHERS - {entry.status})}
         differ = [name for name, status in statuses.items() if status in may_differ]

@@ -5,7 +5,7 @@ it is needed.
 """
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import pytest
 
@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from tokenref.pytest import Golden
+
+
+LIMITS: Final = ("timeout", "timeout-per-case", "timeout-to-start", "restarts")
+"""The options of `tokenref check` about the program of `--tokenref-cmd`."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -28,6 +32,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--tokenref-cmd", default="", help="the program for the fixture tokenref_engine"
     )
     group.addoption("--tokenref-known", type=Path, help="the list of its known differences")
+    for limit in LIMITS:
+        group.addoption(f"--tokenref-{limit}", help=f"as --{limit} of `tokenref check`")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -51,10 +57,19 @@ def tokenref_engine(pytestconfig: pytest.Config) -> "Iterator[Callable[[Golden],
     A wrong answer fails the test with one sentence, unless `--tokenref-known` lists it. An
     operation or profile that the program lacks skips the test.
     """
+    from click import UsageError
+
+    from tokenref.commands.options import read_limits
     from tokenref.pytest.golden import driven
 
     command = str(pytestconfig.getoption("--tokenref-cmd"))
     if not command:
         raise pytest.UsageError("--tokenref-cmd must name the program to test")
-    with driven(command, pytestconfig.getoption("--tokenref-known")) as ask:
+    given = {name: pytestconfig.getoption(f"--tokenref-{name}") for name in LIMITS}
+    options = [f"--{name}={value}" for name, value in given.items() if value is not None]
+    try:
+        patience = read_limits.main(options, standalone_mode=False)
+    except UsageError as error:
+        raise pytest.UsageError(error.format_message().replace("'--", "'--tokenref-")) from None
+    with driven(command, patience, pytestconfig.getoption("--tokenref-known")) as ask:
         yield ask

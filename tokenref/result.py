@@ -120,10 +120,13 @@ _VARIES: Final = re.compile(
 """What varies between messages: quoted texts, numbers, lists."""
 
 
-def without_values(text: str, longest: int | None = 80) -> str:
-    """Return the beginning of a message without what varies.
+_LOG: Final = re.compile(r"(standard error: )(['\"])(.*)\2")
 
-    >>> without_values("KeyError: 'abc' at 12")
-    'KeyError: * at *'
+
+def without_values(text: str, longest: int | None = 120) -> str:
+    """Return the beginning of a message without what varies. A quoted log is no quoted word.
+
+    >>> without_values("KeyError: 'abc' at 12; its last line on standard error: 'no GPU 1'")
+    'KeyError: * at *; its last line on standard error: no GPU *'
     """
-    return _VARIES.sub("*", text)[:longest]
+    return _VARIES.sub("*", _LOG.sub(r"\1\3", text))[:longest]

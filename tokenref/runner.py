@@ -43,7 +43,7 @@ from tokenref.diagnosis.facts import DIFFERS, result_of
 from tokenref.diagnosis.signatures import Diagnosis
 from tokenref.judge import FAILURES, PASS, judge
 from tokenref.judging_samplers import short
-from tokenref.known import Known, differences_of, entry_for, stale_globs, with_known
+from tokenref.known import Known, differences_of, entry_for, stale_globs, unlisted, with_known
 from tokenref.record import OWN_DRAW_OPS, Case, op_of
 from tokenref.result import Result, size
 from tokenref.subjects import OneSession, Subject, load_subject
@@ -165,7 +165,7 @@ def run_engine(
     run.selected = len(run.results)
     run.trouble += [f"the engine was abandoned: {reason}" for reason in sessions.lost]
     if isinstance(engine, HasIncidents):
-        run.incidents = list(engine.incidents)
+        run.incidents = unlisted(engine.incidents, known)
         run.again = list(engine.again)
         run.restarts = engine.restarts
     if complete and not run.trouble:

@@ -40,7 +40,8 @@ from tokenref.fuzzing.printing import (
     sentence_of,
 )
 from tokenref.fuzzing.shrinking import shrunk
-from tokenref.known import differences_of, read_known
+from tokenref.goldens import open_own
+from tokenref.known import differences_of, read_known, unlisted
 from tokenref.protocol.channel import Patience
 from tokenref.protocol.engine import ProtocolEngine, incidents_of
 from tokenref.record import OPS
@@ -77,6 +78,8 @@ class Wanted:
     """Whether known differences are findings, too."""
     known_path: Path | None = None
     """The list of known differences that replaces the default one."""
+    records: Sequence[Path] = ()
+    """Own records that are on this list, too."""
     ids_only: bool = False
     no_pairs: bool = False
 
@@ -128,7 +131,7 @@ def campaign(
             executor.shutdown(wait=not interrupted)
     if journal.findings and not interrupted:
         _print_likely_causes(engine, journal, wanted.patience.restarts)
-    incidents = {engine.name: incidents_of(engine)}  # it may fail when it is ended
+    incidents = {engine.name: unlisted(incidents_of(engine), plan.known)}  # it may fail at its end
     if print_incidents(output_console(), incidents) or journal.findings or journal.incidents():
         return FAILURES
     if interrupted:
@@ -226,6 +229,7 @@ def plan_for(wanted: Wanted, engine: Engine) -> Plan:
         selection=selection,
         ignored=list(wanted.ignored),
         known=differences_of(listed, engine.name, engine.version),
+        records=[str(path) for path in wanted.records if open_own(path)],
         ids_only=wanted.ids_only or has_only_ids(engine),
         cases=wanted.cases,
         again=_options(wanted),
@@ -244,6 +248,7 @@ def _options(wanted: Wanted) -> list[str]:
         ("--vocabulary", wanted.subjects),
         ("--pattern", [] if wanted.pattern is None else [wanted.pattern]),
         ("--known", [] if wanted.known_path is None else [str(wanted.known_path)]),
+        ("--records", map(str, wanted.records)),
     ):
         options += [part for value in values for part in (name, value)]
     flags = {"--all": wanted.every, "--ids-only": wanted.ids_only, "--no-pairs": wanted.no_pairs}

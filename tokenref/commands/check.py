@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from bpe_ref.encoders import NOT_BPE
-from tokenref.answers import Engine
+from tokenref.answers import Engine, without_log
 from tokenref.catalogue import CANARY, Catalogue, Selection, is_large
 from tokenref.commands.endings import terminated_in_order
 from tokenref.commands.options import (
@@ -26,7 +26,7 @@ from tokenref.commands.options import (
     PROGRAM_HELP,
     Given,
     given_options,
-    patience_options,
+    program_options,
     selection_options,
 )
 from tokenref.commands.paths import output_console, progress_bar, said_if_slow, shown_in, write
@@ -35,7 +35,7 @@ from tokenref.commands.text import each_answer, files_named, naming_options
 from tokenref.corpus import Comparison, CorpusComparer, corpus_exit_code
 from tokenref.engines.table import Unavailable, engine
 from tokenref.errors import InputError
-from tokenref.known import Known, differences_of, read_known
+from tokenref.known import Known, differences_of, read_known, unlisted
 from tokenref.protocol.channel import Patience, StartError
 from tokenref.protocol.engine import NOT_RESTARTED, WHILE_LOADING, ProtocolEngine, incidents_of
 from tokenref.protocol.opening import GreetingError, arguments_of, open_program
@@ -75,16 +75,7 @@ ALONE = 3
 @click.option("--require", is_flag=True, help="Fail if an engine is unavailable.")
 @ANSWERED_AT_LEAST
 @ORDER
-@patience_options
-@click.option(
-    "--restarts",
-    type=click.IntRange(min=0),
-    default=Patience.restarts,
-    show_default=True,
-    metavar="N",
-    help="Give a program up after N restarts. Those of crashes and timeouts listed as known "
-    "differences do not count.",
-)
+@program_options
 @report_options
 @click.pass_context
 def check(
@@ -100,7 +91,6 @@ def check(
     seed: int,
     least: int | None,
     patience: Patience,
-    restarts: int,
     reports: Wanted,
     *,
     upgrade: bool,
@@ -132,7 +122,6 @@ def check(
         | {f"--{name}": each for name, each in paths.items()},
     )
     ctx.with_resource(terminated_in_order())
-    patience = replace(patience, restarts=restarts)
     available, unavailable = _open_engines(ctx, engines, commands, patience)
     about: dict[str, object] = {"selection": options, "unavailable": dict(unavailable)}
     about |= {"seed": seed, "timeout": patience.sentence()} if commands else {"seed": seed}
@@ -253,7 +242,13 @@ def _run_all(
             if isinstance(entry, ProtocolEngine):
                 entry.when_late = partial(_print_late, bar.console, entry.name)
             runs.append(run_engine(entry, cases, catalogue, progress=shown, **how))
-            runs[-1].incidents = incidents_of(entry)  # it may fail when it is closed
+            every = incidents_of(entry)  # it may fail when it is closed
+            listed = differences_of(how["known"], entry.name, entry.version)
+            runs[-1].incidents = unlisted(every, listed)
+            for each in every:
+                if each not in runs[-1].incidents:
+                    short = without_log(each).partition("; ask them again")[0]
+                    print_line(bar.console, f"known: {entry.name}: {short}", "yellow")
             bar.remove_task(task)
     alone = partial(Sessions, catalogue=catalogue, ids_only=how["ids_only"])
     _note_what_passes_alone(runs, available, alone)

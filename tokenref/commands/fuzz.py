@@ -14,6 +14,7 @@ from tokenref.commands.options import (
     OPERATION,
     number_of_seconds,
     patience_options,
+    record_files,
 )
 from tokenref.commands.paths import FILE, FOLDER, output_console, write
 from tokenref.commands.text import PATTERN
@@ -33,6 +34,13 @@ if TYPE_CHECKING:
 @click.option("--op", "ops", multiple=True, type=OPERATION, help="Ask only about this operation.")
 @click.option("--all", "every", is_flag=True, help="Show known differences, too.")
 @KNOWN
+@click.option(
+    "--records",
+    metavar="PATH",
+    multiple=True,
+    callback=record_files,
+    help="Your own records that --known lists, too, so that failures like theirs are known.",
+)
 @click.option("--profile", "profiles", multiple=True, help="Ask samplers only about this profile.")
 @click.option(
     "--vocabulary",
@@ -116,6 +124,8 @@ def fuzz(
         raise click.UsageError("give exactly one of ENGINE and --cmd")
     if wanted["every"] and wanted["known_path"] is not None:
         raise click.UsageError("give at most one of --all and --known")
+    if wanted["records"] and wanted["known_path"] is None:
+        raise click.UsageError("--records needs --known")
     try:
         from tokenref.commands.campaigns import Wanted, ask_again, campaign
     except ModuleNotFoundError as error:
@@ -164,7 +174,7 @@ def merge(ctx: click.Context, files: Sequence[Path]) -> None:
 
 
 @click.command()
-@click.argument("findings", type=FILE)
+@click.argument("files", nargs=-1, required=True, type=FILE)
 @click.option(
     "--id", "ids", multiple=True, metavar="GLOB", help="Promote only findings whose id matches."
 )
@@ -183,7 +193,7 @@ def merge(ctx: click.Context, files: Sequence[Path]) -> None:
 @click.option("--fixtures", type=FOLDER, help="Add to regress/YEAR.jsonl in these fixtures.")
 @click.option("--year", type=click.IntRange(1000, 9999), help="The YEAR of the file in --fixtures.")
 def promote(
-    findings: Path,
+    files: Sequence[Path],
     ids: Sequence[str],
     why: str,
     slug: str | None,
@@ -196,9 +206,10 @@ def promote(
 ) -> None:
     """Turn the findings of a campaign into golden records.
 
-    FINDINGS is the --state file of `tokenref fuzz`. Of findings that are likely the same bug, only
-    the simplest is promoted. The reference computes the answers again. What is already there stays
-    as it is, so the command can be repeated. Without findings it writes nothing and exits with 0.
+    FILES are --state files of `tokenref fuzz`, such as those of all shards. Of findings that are
+    likely the same bug, only the simplest is promoted. The reference computes the answers again.
+    What is already there stays as it is, so the command can be repeated. Without findings it writes
+    nothing and exits with 0.
 
     --out writes your own file of records. Vocabularies that are not part of the fixtures are
     written to the folder vocab next to it. Run it with `tokenref check ENGINE --records FILE`.
@@ -207,7 +218,7 @@ def promote(
     the manifest.
     """
     from tokenref.fuzzing.findings import likely_bugs
-    from tokenref.fuzzing.journal import read_journal
+    from tokenref.fuzzing.journal import findings_of, read_journal
     from tokenref.fuzzing.promoting import own_target, promoted, promoted_to_fixtures
     from tokenref.operations import FLAGS
 
@@ -215,11 +226,12 @@ def promote(
         raise click.UsageError("give --out FILE, or --fixtures FOLDER and --year YEAR")
     if unknown := sorted({*flags} - FLAGS.keys()):
         raise InputError(f"the glossary has no flag {unknown[0]!r}")
-    journal = read_journal(findings)
-    if not journal.findings:
-        click.echo(f"{findings} has no findings, so nothing was added", err=True)
+    findings = findings_of(map(read_journal, files))
+    if not findings:
+        has = f"{', '.join(map(str, files))} {'has' if len(files) == 1 else 'have'}"
+        click.echo(f"{has} no findings, so nothing was added", err=True)
         return
-    chosen = _selected(list(journal.findings.values()), ids)
+    chosen = _selected([*findings.values()], ids)
     selected = len(chosen)
     if not every:
         chosen = [bug.first for bug in likely_bugs(chosen)]

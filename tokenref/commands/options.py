@@ -105,7 +105,8 @@ class Given:
         return {kind: catalogue.digest, "fixtures_version": catalogue.manifest.version}
 
 
-def _record_files(_: click.Context, __: click.Parameter, paths: Sequence[str]) -> Sequence[Path]:
+def record_files(_: click.Context, __: click.Parameter, paths: Sequence[str]) -> Sequence[Path]:
+    """Return the files of --records."""
     return [each for path in paths for each in files_named(path, "--records", ".jsonl")]
 
 
@@ -118,7 +119,7 @@ def given_options(*left_out: str) -> Decorator:
     vocabulary = "The vocabulary of --records, unless it lies next to them."
     options = {
         "records": click.option(
-            "--records", metavar="PATH", multiple=True, help=records, callback=_record_files
+            "--records", metavar="PATH", multiple=True, help=records, callback=record_files
         ),
         "vocabulary": click.option("--vocabulary", multiple=True, help=vocabulary),
         "pattern": PATTERN,
@@ -214,11 +215,33 @@ IDS_ONLY: Final = click.option(
     is_flag=True,
     help="Of answers about a tokenizer.json (`tokenize`), compare only the ids.",
 )
-patience_options: Final = options_as(
+_LIMITS: Final = {
+    "per_batch": _limit("--timeout", "per_batch", "Seconds allowed per batch of questions."),
+    "per_case": _limit("--timeout-per-case", "per_case", "More seconds allowed per question."),
+    "to_start": _limit("--timeout-to-start", "to_start", "Seconds allowed to start, and to load."),
+}
+patience_options: Final = options_as("patience", Patience, **_LIMITS)
+"""Adds the time limits to a command. It receives them as the argument `patience`."""
+
+program_options: Final = options_as(
     "patience",
     Patience,
-    per_batch=_limit("--timeout", "per_batch", "Seconds allowed per batch of questions."),
-    per_case=_limit("--timeout-per-case", "per_case", "Additional seconds allowed per question."),
-    to_start=_limit("--timeout-to-start", "to_start", "Seconds allowed to start, and to load."),
+    **_LIMITS,
+    restarts=click.option(
+        "--restarts",
+        type=click.IntRange(min=0),
+        default=Patience.restarts,
+        show_default=True,
+        metavar="N",
+        help="Give a program up after N restarts. Those of crashes and timeouts listed as known "
+        "differences do not count.",
+    ),
 )
-"""Adds the time limits to a command. It receives them as the argument `patience`."""
+"""Adds the time limits and the limit of restarts, as `patience_options` does."""
+
+
+@click.command()
+@program_options
+def read_limits(patience: Patience) -> Patience:
+    """Return the limits of options, for the pytest plugin."""
+    return patience

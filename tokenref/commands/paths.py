@@ -113,12 +113,14 @@ _WIDEST: Final = 10_000
 def output_console() -> "Console":
     """Return the console for standard output. Only a terminal limits the width of tables.
 
+    With NO_COLOR it writes plain text, also if FORCE_COLOR is set.
+
     >>> output_console().is_terminal
     False
     """
     from rich.console import Console
 
-    console = Console()
+    console = Console(force_terminal=False if os.environ.get("NO_COLOR") else None)
     if not console.file.isatty() and "COLUMNS" not in os.environ:
         console.width = _WIDEST
     return console

@@ -144,8 +144,6 @@ def _counted(name: str, ids: Sequence[str], one: str, several: str, says: str) -
 _MOST_MESSAGES: Final = 20
 """How many messages of failures without an answer are groups of their own."""
 
-_QUOTED: Final = re.compile(r"(standard error: )(['\"])(.*)\2")
-
 
 def _by_message(name: str, several: Sequence[Result], what: str) -> Iterator[Diagnosis]:
     """Yield failures without an answer, those with the same message together.
@@ -154,7 +152,7 @@ def _by_message(name: str, several: Sequence[Result], what: str) -> Iterator[Dia
     """
     groups: dict[str, list[str]] = {}
     for seen in several:
-        message = without_values(_QUOTED.sub(r"\1\3", seen.judgement.detail), None)
+        message = without_values(seen.judgement.detail, None)
         groups.setdefault(visible(message[:200]), []).append(seen.case.id)
     in_order = sorted(groups.items(), key=lambda group: -len(group[1]))
     for message, ids in in_order[:_MOST_MESSAGES]:

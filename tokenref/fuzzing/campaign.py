@@ -95,7 +95,8 @@ def _begun(work: bytes) -> tuple[Work, Comparer]:
 
 def comparer_for(plan: Plan, engine: Engine) -> Comparer:
     """Return what compares the engine of a campaign with the reference."""
-    return Comparer(engine, plan.ignored, plan.known, ids_only=plan.ids_only)
+    own = plan.records
+    return Comparer(engine, plan.ignored, plan.known, records=own, ids_only=plan.ids_only)
 
 
 def done_group(plan: Plan, comparer: Comparer, group: int, limits: Limits | None = None) -> Done:

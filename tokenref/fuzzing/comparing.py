@@ -10,6 +10,7 @@ from fnmatch import fnmatchcase
 from functools import cached_property, partial
 from itertools import groupby
 from math import inf
+from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
 import msgspec
@@ -35,7 +36,7 @@ from tokenref.engines.reference_samplers import SamplerSession
 from tokenref.errors import InputError
 from tokenref.floats import pack, type_of, unpack
 from tokenref.fuzzing.plan import Question
-from tokenref.goldens import GoldensError, golden, right_answer
+from tokenref.goldens import GoldensError, golden, open_own, right_answer
 from tokenref.judge import FAILURES, judge
 from tokenref.known import Known
 from tokenref.operations import ABOUT
@@ -225,14 +226,16 @@ class Comparer:
         ignored: Sequence[str] = (),
         known: Sequence[Known] = (),
         *,
+        records: Sequence[str] = (),
         ids_only: bool = False,
     ) -> None:
         """Load nothing yet. `ignored` are patterns of operation, status and detail.
 
-        `known` are known differences. Their records are asked when the first question fails.
+        `known` are known differences. Their records, golden ones and those in the files `records`,
+        are asked when the first question fails.
         `ids_only` is as for `run_engine`.
         """
-        self._known = known
+        self._known, self._records = known, records
         self.known_keys: dict[Outcome, frozenset[Hashable]] = {}
         """What `likely_bugs` recognises known failures by, of those that a finding needed."""
 
@@ -270,9 +273,10 @@ class Comparer:
         """How the engine fails the records of its known differences."""
         if not self._known:
             return []
-        catalogue = open_catalogue()
+        catalogues = [open_catalogue(), *(open_own(Path(path)) for path in self._records)]
+        cases = [(case, catalogue) for catalogue in catalogues for case in catalogue.cases]
         questions = []
-        for case in sorted(catalogue.cases, key=lambda case: (op_of(case), case.vocab or "")):
+        for case, catalogue in sorted(cases, key=lambda it: (op_of(it[0]), it[0].vocab or "")):
             if is_large(case) or not any(e.covers(self.name, case.id) for e in self._known):
                 continue
             subject = catalogue.subject(case.vocab)

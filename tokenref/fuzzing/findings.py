@@ -40,6 +40,7 @@ from tokenref.fuzzing.comparing import Outcome, case_of
 from tokenref.fuzzing.plan import GENERATOR, Question
 from tokenref.fuzzing.shrinking import LARGEST, Shrunk
 from tokenref.fuzzing.smaller_questions import HEXADECIMAL, ROWS, hardness, numbers_in
+from tokenref.protocol.messages import short_log
 from tokenref.record import PIPELINE_OPS, TOKENIZER_OPS, canonical_json
 from tokenref.reports.terminal import split_detail
 from tokenref.result import without_values
@@ -152,7 +153,8 @@ def said(answer: Answer) -> dict[str, Any]:
     if isinstance(answer, Refused):
         return {"err": {"code": answer.code, "msg": answer.message[:LONGEST_GOT]}}
     message = getattr(answer, "message", "") or getattr(answer, "reason", "")
-    said_last = {"log": log[-LONGEST_LOG:]} if (log := getattr(answer, "log", "")) else {}
+    log = short_log(getattr(answer, "log", ""), LONGEST_LOG)
+    said_last = {"log": log} if log else {}
     return {type(answer).__name__.lower(): {"msg": str(message)[:LONGEST_GOT], **said_last}}
 
 

@@ -27,6 +27,7 @@ from tokenref.errors import InputError
 from tokenref.files import lines_of
 from tokenref.fuzzing.findings import Finding
 from tokenref.fuzzing.plan import GROUP, Plan, difference
+from tokenref.known import unlisted
 from tokenref.record import canonical_json
 from tokenref.result import without_values
 
@@ -118,11 +119,12 @@ class Journal:
     def incidents(self) -> dict[str, list[tuple[int, str]]]:
         """Return the groups in which no single question failed, and what was said, in order.
 
+        Known incidents are left out.
         Those that differ only in numbers and quoted words are together.
         """
         alike: dict[str, list[tuple[int, str]]] = {}
         for number, group in sorted(self.groups.items()):
-            for said in group.incidents:
+            for said in unlisted(group.incidents, self.plan.known):
                 alike.setdefault(without_values(without_log(said), None), []).append((number, said))
         return alike
 
@@ -257,12 +259,20 @@ def merged(journals: Mapping[str, Journal]) -> tuple[Journal, list[str]]:
     whole = Journal(next(iter(journals.values())).plan)
     trouble = list(_strangers(journals))
     trouble = trouble or [*_wrong_shards(journals), *_wrong_groups(journals)]
-    for journal in () if trouble else journals.values():
-        whole.groups |= journal.groups
-        for finding in journal.findings.values():
-            if finding.is_kept(whole.findings):
-                whole.findings[finding.sum] = finding
+    if not trouble:
+        whole.findings = findings_of(journals.values())
+        for journal in journals.values():
+            whole.groups |= journal.groups
     return whole, trouble
+
+
+def findings_of(journals: Iterable[Journal]) -> dict[str, Finding]:
+    """Return the findings of several journals by the sums of their records."""
+    findings: dict[str, Finding] = {}
+    for finding in (each for journal in journals for each in journal.findings.values()):
+        if finding.is_kept(findings):
+            findings[finding.sum] = finding
+    return findings
 
 
 def _strangers(journals: Mapping[str, Journal]) -> Iterator[str]:

@@ -109,6 +109,9 @@ class Plan(
     known: list[Known] = []
     """The known differences of the engine. Failures like theirs are counted, but no findings."""
 
+    records: list[str] = []
+    """Files of the user's own records that the known differences are about, too."""
+
     ids_only: bool = False
     """Whether only the ids of answers to `tokenize` are compared."""
 
@@ -145,7 +148,7 @@ _OPTIONS: Final = {
     "ops": "--op",
     "profiles": "--profile",
     "subjects": "--vocabulary",
-    **{name: f"--{name}" for name in ("seed", "cases", "known", "pattern", "shard")},
+    **{name: f"--{name}" for name in ("seed", "cases", "known", "pattern", "records", "shard")},
 }
 
 

@@ -3,7 +3,7 @@
 import shlex
 import unicodedata
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import pairwise
 from math import inf
 from typing import Any, Final
@@ -55,11 +55,7 @@ def print_finding(console: Console, finding: Finding, plan: Plan) -> None:
     lines = [("in", readable_json(record["in"], _WIDEST))]
     if finding.subject is not None:
         lines.append(("of", _about(finding.subject)))
-    lines += [
-        ("expected", readable_json(expected, _WIDEST)),
-        ("got", readable_json(finding.got, _WIDEST)),
-        _where(finding),
-    ]
+    lines += [("expected", readable_json(expected, _WIDEST)), *_got(finding)]
     if finding.now_and_then:
         says = "it did not fail when asked again: it is intermittent, or depends on earlier"
         lines.append(("but", f"{says} questions"))
@@ -145,12 +141,17 @@ def print_question(console: Console, outcome: Outcome) -> None:
     print_labelled(console, lines, indent=0, width=10)
 
 
-def _where(finding: Finding) -> tuple[str, str]:
-    """Return where the answers first differ, if that is known."""
+def _got(finding: Finding) -> Iterator[tuple[str, str]]:
+    """Yield the answer and where it first differs if that is known, or why there is no answer."""
     parts = dict(split_detail(finding.detail))
-    if "at" not in parts:
-        return "says", finding.detail
-    return "first", f"{parts['at']}: expected {parts['expected']}, got {parts['got']}"
+    if finding.got.keys() & {"ok", "err"}:
+        yield "got", readable_json(finding.got, _WIDEST)
+        if "at" not in parts:
+            yield "says", finding.detail
+        else:
+            yield "first", f"{parts['at']}: expected {parts['expected']}, got {parts['got']}"
+    else:
+        yield "got", finding.detail
 
 
 def _about(subject: Mapping[str, Any]) -> str:

@@ -11,6 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from typing import Annotated, Any, ClassVar, Final, Literal, TypeAlias, TypeVar, get_args
 
 import msgspec
@@ -352,6 +353,8 @@ _ERROR: Final = re.compile(
 )
 """A line of standard error that names an error, in Python, Node, Go, C++, Rust and sanitizers."""
 
+_SUMMARY: Final = re.compile("^SUMMARY: .*", re.MULTILINE)
+
 
 def last_words(log: str) -> str:
     r"""Return the end of standard error as the end of a sentence.
@@ -378,15 +381,21 @@ def last_words(log: str) -> str:
 def short_log(log: str, longest: int) -> str:
     r"""Return the end of standard error, and before it the line that names an error, or the start.
 
+    The end is a sanitizer's summary, which is before a dump of the memory.
+
     >>> short_log("begin" + "-" * 99 + "end", 10), short_log("Error: a\n" + "b" * 30, 16)
     ('(107 characters) begin ... --end', '(39 characters) Error: a ... bbbbbbbb')
+    >>> short_log("a.cpp:1\nSUMMARY: overflow\nShadow bytes:" + "fa " * 99, 40)
+    '(336 characters) a.cpp:1\nSUMMARY: overflow'
     """
     if len(log) <= longest:
         return log
     start, half = max((each.start() for each in _ERROR.finditer(log)), default=0), longest // 2
+    size, summary = len(log), max((each.end() for each in _SUMMARY.finditer(log)), default=0)
+    log = log[: summary if summary > start else None]
     is_cut = start < len(log) - longest
     end = f"{log[start : start + half]} ... {log[-half:]}" if is_cut else log[-longest:]
-    return f"({len(log)} characters) {end}"
+    return f"({size} characters) {end}"
 
 
 def read_hello(line: bytes) -> HelloAnswer:
@@ -398,7 +407,10 @@ def read_hello(line: bytes) -> HelloAnswer:
     answer = decode(_HELLO, line, "hello")
     for op in answer.ops:
         if op not in OPS:
-            reason = f"an operation must be one of {', '.join(OPS)}, got {op!r:.80}"
+            near = get_close_matches(op[:80], OPS, 1)
+            meant = f"did you mean {near[0]!r}? " if near else ""
+            listed = "`tokenref show fixtures/README.md` lists them"
+            reason = f"unknown operation {op!r:.80}; {meant}{listed}"
             raise ProtocolError(reason, "$.ops", line, "hello")
     return answer
 

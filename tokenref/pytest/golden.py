@@ -23,8 +23,8 @@ from tokenref.catalogue import LARGE, Catalogue, is_large, open_catalogue
 from tokenref.floats import FloatsError, Type, is_numbers, pack, type_of, unpack
 from tokenref.goldens import open_own
 from tokenref.judge import judge
-from tokenref.known import differences_of, read_known, with_known
-from tokenref.protocol.channel import StartError
+from tokenref.known import Known, differences_of, read_known, unlisted, with_known
+from tokenref.protocol.channel import Patience, StartError
 from tokenref.protocol.engine import incidents_of
 from tokenref.protocol.opening import GreetingError, open_program
 from tokenref.questions.sampling import unpack_parameters
@@ -387,15 +387,17 @@ def catalogue() -> Catalogue:
 
 
 @contextmanager
-def driven(command: str, known_path: Path | None = None) -> Iterator[Callable[[Golden], None]]:
+def driven(
+    command: str, patience: Patience, known_path: Path | None = None
+) -> Iterator[Callable[[Golden], None]]:
     """Start a program, and yield a function that runs a record with it. End it afterwards.
 
     If it does not start or does not answer hello, or if the list of known differences is invalid,
-    pytest ends with one sentence. If the program fails in another way than by an answer, that is an
-    error after the last test.
+    pytest ends with one sentence. If the program fails in another way than by an answer, or was
+    given up, that is an error after the last test.
     """
     try:
-        engine = open_program(command)
+        engine = open_program(command, patience)
     except (StartError, GreetingError) as error:
         raise pytest.UsageError(str(error)) from None
     sessions: dict[int, Sessions] = {}
@@ -418,6 +420,7 @@ def driven(command: str, known_path: Path | None = None) -> Iterator[Callable[[G
                 pytrace=False,
             )
 
+    known: list[Known] = []
     try:
         listed = [] if known_path is None else read_known(known_path, [engine.name])
         known = differences_of(listed, engine.name, engine.version)
@@ -425,6 +428,8 @@ def driven(command: str, known_path: Path | None = None) -> Iterator[Callable[[G
     except RecordError as error:
         raise pytest.UsageError(str(error)) from None
     finally:
-        incidents = incidents_of(engine)
+        incidents = unlisted(incidents_of(engine), known)
+    for reason in {reason: None for each in sessions.values() for reason in each.lost}:
+        incidents.append(f"the engine was abandoned: {reason}")
     if incidents:
         pytest.fail(f"{engine.name}: {'; '.join(incidents)}", pytrace=False)

@@ -62,7 +62,7 @@ def known_list(
                 for each in kept
             ]
     kept = [each for each in kept if each.cases]
-    not_run = [each for each in not_run if each in kept]
+    not_run = [each for each in not_run if each in kept and each.status != "incident"]
     parts = [_entry(each) for each in kept]
     for (engine, title, status), lines in sorted(groups.items(), key=lambda each: len(each[1])):
         first = lines[0]
@@ -86,6 +86,8 @@ def _without_passing(entry: Known, statuses: Mapping[str, str], *, is_part: bool
     A pattern that matches others, too, is replaced by the ids of those that differ. One that
     matches nothing says nothing if only a part was run, or if it is about the user's own records.
     """
+    if entry.status == "incident":
+        return entry
     cases: list[str] = []
     for glob in entry.cases:
         found = {name: status for name, status in statuses.items() if fnmatchcase(name, glob)}
