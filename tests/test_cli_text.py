@@ -1208,7 +1208,7 @@ def test_the_commands_that_the_front_page_shows_work_as_typed(
         text=True,
         check=False,
     )
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == int("tokenref compare" in line), done.stderr  # all of them differ
     assert done.stdout or "--html" in line
     for name in re.findall(r"--html (\S+)", line):
         assert (tmp_path / name).read_bytes().startswith(b"<!doctype html>")
