@@ -131,6 +131,43 @@ def test_special_tokens_are_text_unless_they_are_asked_for(pipeline_file: Path) 
     assert as_json("encode", TEXT, "--as-text", *ours)["ids"] == tiny
 
 
+def test_texts_that_spell_added_tokens_are_listed_and_nothing_else_changes(tmp_path: Path) -> None:
+    names = [f"<{number}>" for number in range(10)]
+    listed = [AddedToken(name, special=name != "<9>", normalized=False) for name in names]
+    model = BPE({letter: n for n, letter in enumerate("a\n<>0123456789")}, [])
+    file, folder = tmp_path / "tokenizer.json", tmp_path / "texts"
+    added = AddedTokens([*listed, AddedToken("\n", normalized=False)])
+    file.write_bytes(dump_tokenizer_json(Tokenizer(model, added_tokens=added)))
+    folder.mkdir()
+    every = "".join(names)
+    texts = {"a": "a<9>a<0>\n<9>", "b": "a\n<a>", "c": every, "d": "\xff"}
+    for name, text in texts.items():
+        (folder / name).write_bytes(text.encode("latin-1"))
+    ours = ("--vocabulary", file)
+    few = [f"tokenref: {folder}/a spells <9>, <0>", f"tokenref: {folder}/c spells <0>, <1>, <2>, "]
+    for command in (["encode"], ["count"], ["chunks", "--most", "3"]):
+        for options in ([], ["--as-text"], ["--added-as-text"], ["--special"]):
+            asked = [*command, "--file", folder, *options, *ours]
+            plain, listing = tokenref(*asked), tokenref(*asked, "--refuse")
+            assert plain.stdout == listing.stdout
+            lines = listing.stderr.splitlines()
+            assert lines[-3:] == [
+                few[0],
+                f"{few[1]}<3>, <4>, <5>, <6>, <7> and 2 more",
+                "tokenref: 2 of 4 texts spell added tokens",
+            ]
+            assert (plain.exit_code, listing.exit_code) == (2, 2)  # d is not UTF-8
+        for text, spelled in (("a<9>", ["<9>"]), ("a\n<a>", [])):
+            found = tokenref(*command, text, "--refuse", "--json", *ours)
+            assert found.exit_code == int(bool(spelled))
+            assert json.loads(found.stdout)["spelled"] == spelled
+            assert found.stderr == "".join(f"tokenref: an argument spells {e}\n" for e in spelled)
+    (folder / "d").unlink()
+    rows = tokenref("count", "--file", folder, "--refuse", "--json", *ours)
+    spelled = [each["spelled"] for each in json.loads(rows.stdout)["files"]]
+    assert (spelled, rows.exit_code) == ([["<9>", "<0>"], [], names], 1)
+
+
 def test_added_tokens_that_are_not_special_are_text_only_if_all_added_tokens_are(
     tmp_path: Path,
 ) -> None:

@@ -29,6 +29,7 @@ from tokenref.commands.text import (
     FILE_OF_TEXT,
     LINES_OF_TEXT,
     PATTERN,
+    SPECIAL,
     TEXT,
     Source,
     named_sources,
@@ -164,24 +165,7 @@ def as_text(finding: Finding) -> str:
     help="Whether to write the vocabulary next to the records. Without it, give the other commands "
     "its --vocabulary.",
 )
-@click.option(
-    "--special",
-    "recognised",
-    is_flag=True,
-    help="Recognise special tokens in the texts. By default they are treated as text if the "
-    "vocabulary is one of bytes.",
-)
-@click.option(
-    "--as-text",
-    is_flag=True,
-    help="Treat special tokens as text. Then the records of a tokenizer.json are those of a copy "
-    "without its special tokens, which is written next to them.",
-)
-@click.option(
-    "--added-as-text",
-    is_flag=True,
-    help="Treat all added tokens as text, also those that the file does not call special.",
-)
+@options_as("special_and_treated", special_of, **SPECIAL)
 @click.option(
     "--skip-special-tokens",
     "skip",
@@ -197,13 +181,11 @@ def fill(
     pattern: str | None,
     sources: Sequence[tuple[Source, str]],
     ops: Sequence[str],
+    special_and_treated: "tuple[bool | None, Treated | None]",
     out: Path,
     *,
     copy: bool,
     template: bool,
-    recognised: bool,
-    as_text: bool,
-    added_as_text: bool,
     skip: bool,
     replace: bool,
     append: bool,
@@ -211,11 +193,13 @@ def fill(
     """Make golden records for your own texts and vocabulary.
 
     TEXT and each --file are one text, with its line ends; --texts has a text in each line. A text
-    that has a record already is omitted. If one file is not UTF-8, nothing is written.
+    that has a record already is omitted. If one file is not UTF-8, nothing is written. With
+    --as-text or --added-as-text, records of a tokenizer.json are those of a copy without the
+    tokens, which is written next to them.
     """
     from tokenref.goldens import FILLED, check_without, goldens_for, without_added
 
-    special, treated = _treated(special=recognised, as_text=as_text, added_as_text=added_as_text)
+    special, treated = special_and_treated
     with naming_options("pattern"):
         subject, tokenizer = load_text_subject(vocabulary, pattern)
     say_notes(tokenizer.notes)
@@ -304,17 +288,6 @@ def _texts(sources: Sequence[tuple[Source, str]]) -> list[tuple[str, str]]:
     if not found:
         raise InputError(f"{sources[0][0]} must contain text, got an empty file")
     return found
-
-
-def _treated(**options: bool) -> "tuple[bool | None, Treated | None]":
-    """Return what `special_of` does, and which tokens are text.
-
-    That is None if none are, or only because of the vocabulary.
-    """
-    special = special_of(**options)
-    if options["added_as_text"]:
-        return special, "ordinary_added"
-    return special, "ordinary" if special is False else None
 
 
 def _check_as_text(ops: Sequence[str], vocabulary: str, *, copy: bool) -> None:
