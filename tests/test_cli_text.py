@@ -147,7 +147,7 @@ def test_texts_that_spell_added_tokens_are_listed_and_nothing_else_changes(tmp_p
     few = [f"tokenref: {folder}/a spells <9>, <0>", f"tokenref: {folder}/c spells <0>, <1>, <2>, "]
     for command in (["encode"], ["count"], ["chunks", "--most", "3"]):
         for options in ([], ["--as-text"], ["--added-as-text"], ["--special"]):
-            asked = [*command, "--file", folder, *options, *ours]
+            asked: list[str | Path] = [*command, "--file", folder, *options, *ours]
             plain, listing = tokenref(*asked), tokenref(*asked, "--refuse")
             assert plain.stdout == listing.stdout
             lines = listing.stderr.splitlines()
@@ -164,8 +164,8 @@ def test_texts_that_spell_added_tokens_are_listed_and_nothing_else_changes(tmp_p
             assert found.stderr == "".join(f"tokenref: an argument spells {e}\n" for e in spelled)
     (folder / "d").unlink()
     rows = tokenref("count", "--file", folder, "--refuse", "--json", *ours)
-    spelled = [each["spelled"] for each in json.loads(rows.stdout)["files"]]
-    assert (spelled, rows.exit_code) == ([["<9>", "<0>"], [], names], 1)
+    each_spelled = [each["spelled"] for each in json.loads(rows.stdout)["files"]]
+    assert (each_spelled, rows.exit_code) == ([["<9>", "<0>"], [], names], 1)
 
 
 def test_added_tokens_that_are_not_special_are_text_only_if_all_added_tokens_are(
