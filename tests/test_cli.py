@@ -478,6 +478,32 @@ def test_records_of_other_operations_are_made_of_the_ids_of_a_text(
     assert tokenref("check", "tiktoken", "--records", out).exit_code == 0
 
 
+def test_records_of_chunks_have_their_limits_and_recognise_special_tokens(tmp_path: Path) -> None:
+    out, text = tmp_path / "out.jsonl", "to be<|endoftext|> or not"
+    fill = ("fill", "--vocabulary", "tiny", "--out", out, text)
+    for options, overlap in ((["--most=3"], 0), (["--most=3", "--overlap=1"], 1)):
+        made = tokenref(*fill, "--op=chunks", *options, "--replace")
+        assert (made.exit_code, made.stderr) == (0, "")
+        [record] = report(out)[1:]
+        assert record["in"] == {"text": text, "most": 3, "overlap": overlap}
+        chunks = load("tiny").chunks(text, 3, overlap)
+        assert record["out"]["chunks"] == [[start, stop] for start, stop, _ in chunks]
+        assert tokenref("check", "reference", "--records", out).exit_code == 0
+    needs = "--op chunks needs --most, which must be larger than --overlap"
+    treats = "--op chunks recognises special tokens"
+    for said, options in (
+        (needs, ["--op=chunks"]),
+        (needs, ["--op=chunks", "--most=3", "--overlap=3"]),
+        (needs, ["--most=3"]),
+        (needs, ["--op=encode", "--overlap=1"]),
+        (treats, ["--op=chunks", "--most=3", "--special"]),
+        (treats, ["--op=chunks", "--most=3", "--as-text"]),
+        (treats, ["--op=chunks", "--most=3", "--added-as-text"]),
+    ):
+        refused = tokenref(*fill, *options, "--replace")
+        assert (refused.exit_code, said in refused.stderr) == (2, True), options
+
+
 def test_records_of_a_tokenizer_are_made_of_the_ids_of_a_text(tmp_path: Path) -> None:
     out, ops = tmp_path / "out.jsonl", ("tokenize", "detokenize", "detokenize_stream")
     fill: Sequence[str | Path] = (
