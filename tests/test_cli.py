@@ -1115,6 +1115,28 @@ def test_a_detail_that_can_be_split_in_two_ways_stays_whole() -> None:
     assert split_detail("expected A or B, got C") == [("expected", "A or B"), ("got", "C")]
 
 
+def test_own_records_are_listed_and_canaries_are_not_suggested_instead(tmp_path: Path) -> None:
+    out = tmp_path / "own.jsonl"
+    assert tokenref("fill", "--vocabulary=tiny", "--out", out, "a b" + "c" * 99).exit_code == 0
+    [record] = report(out)[1:]
+    listed = tokenref("show", "--records", out)
+    assert (listed.exit_code, listed.stdout.count("\n")) == (0, 1)
+    assert listed.stdout.startswith(f'{record["id"]}\t{{"text": "a bccc')
+    assert len(listed.stdout) < 150
+    lines = tokenref("show", "--records", out, "--json").stdout
+    assert lines == out.read_text("utf-8").partition("\n")[2]
+    for typed, said in (
+        ("tokenize/own/*", "no record has the id 'tokenize/own/*'; --records alone lists all\n"),
+        (record["id"][:-1], f"did you mean {record['id']}?; --records alone lists all\n"),
+    ):
+        unknown = tokenref("show", typed, "--records", out)
+        assert unknown.exit_code == 2
+        assert said in unknown.stderr
+        assert "canary" not in unknown.stderr
+    missing = tokenref("show")
+    assert (missing.exit_code, "Missing argument 'ID|PAGE|WORD'." in missing.stderr) == (2, True)
+
+
 def test_an_unknown_id_leads_to_the_nearest_and_canaries_can_be_shown() -> None:
     catalogue = open_catalogue()
     case = catalogue.cases[0]

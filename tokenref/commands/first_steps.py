@@ -253,7 +253,7 @@ def fill(
     asked = _texts(sources)
     name = vocabulary if is_known else Path(vocabulary).name
     if treated != "ordinary_added":
-        recognise = special or {*ops} == {"chunks"}  # which always does
+        recognise = {*ops} == {"chunks"} or special  # chunks always does
         say_notes(noted(tokenizer, recognise, (text for _, text in asked)))
     if isinstance(subject, TokenizerFile) and treated:
         check_without(subject, tokenizer, treated, asked, template=template)
