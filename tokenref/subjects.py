@@ -52,7 +52,7 @@ class TokenizerFile:
 
 @lru_cache(maxsize=4)
 def _digest_of(content: bytes) -> str:
-    """Return the digest. A copy next to records is read twice, and takes a second if it is large."""
+    """Return the digest. A copy next to records is read twice, and a large one takes a second."""
     return f"sha256:{sha256(canonical_json(json.loads(content))).hexdigest()}"
 
 
