@@ -14,7 +14,7 @@ the engine's names, and rows contain logits.
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from functools import partial
-from math import inf, isfinite
+from math import inf
 from typing import Any, Final
 
 import msgspec
