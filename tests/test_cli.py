@@ -478,6 +478,32 @@ def test_records_of_other_operations_are_made_of_the_ids_of_a_text(
     assert tokenref("check", "tiktoken", "--records", out).exit_code == 0
 
 
+def test_records_of_chunks_have_their_limits_and_recognise_special_tokens(tmp_path: Path) -> None:
+    out, text = tmp_path / "out.jsonl", "to be<|endoftext|> or not"
+    fill = ("fill", "--vocabulary", "tiny", "--out", out, text)
+    for options, overlap in ((["--most=3"], 0), (["--most=3", "--overlap=1"], 1)):
+        made = tokenref(*fill, "--op=chunks", *options, "--replace")
+        assert (made.exit_code, made.stderr) == (0, "")
+        [record] = report(out)[1:]
+        assert record["in"] == {"text": text, "most": 3, "overlap": overlap}
+        chunks = load("tiny").chunks(text, 3, overlap)
+        assert record["out"]["chunks"] == [[start, stop] for start, stop, _ in chunks]
+        assert tokenref("check", "reference", "--records", out).exit_code == 0
+    needs = "--op chunks needs --most, which must be larger than --overlap"
+    treats = "--op chunks recognises special tokens"
+    for said, options in (
+        (needs, ["--op=chunks"]),
+        (needs, ["--op=chunks", "--most=3", "--overlap=3"]),
+        (needs, ["--most=3"]),
+        (needs, ["--op=encode", "--overlap=1"]),
+        (treats, ["--op=chunks", "--most=3", "--special"]),
+        (treats, ["--op=chunks", "--most=3", "--as-text"]),
+        (treats, ["--op=chunks", "--most=3", "--added-as-text"]),
+    ):
+        refused = tokenref(*fill, *options, "--replace")
+        assert (refused.exit_code, said in refused.stderr) == (2, True), options
+
+
 def test_records_of_a_tokenizer_are_made_of_the_ids_of_a_text(tmp_path: Path) -> None:
     out, ops = tmp_path / "out.jsonl", ("tokenize", "detokenize", "detokenize_stream")
     fill: Sequence[str | Path] = (
@@ -1087,6 +1113,28 @@ def test_a_detail_that_can_be_split_in_two_ways_stays_whole() -> None:
     for detail in ("pieces, entry 0: expected ', got ', got 'x'", "an engine expected more, got 1"):
         assert split_detail(detail) == [("got", detail)]
     assert split_detail("expected A or B, got C") == [("expected", "A or B"), ("got", "C")]
+
+
+def test_own_records_are_listed_and_canaries_are_not_suggested_instead(tmp_path: Path) -> None:
+    out = tmp_path / "own.jsonl"
+    assert tokenref("fill", "--vocabulary=tiny", "--out", out, "a b" + "c" * 99).exit_code == 0
+    [record] = report(out)[1:]
+    listed = tokenref("show", "--records", out)
+    assert (listed.exit_code, listed.stdout.count("\n")) == (0, 1)
+    assert listed.stdout.startswith(f'{record["id"]}\t{{"text": "a bccc')
+    assert len(listed.stdout) < 150
+    lines = tokenref("show", "--records", out, "--json").stdout
+    assert lines == out.read_text("utf-8").partition("\n")[2]
+    for typed, said in (
+        ("tokenize/own/*", "no record has the id 'tokenize/own/*'; --records alone lists all\n"),
+        (record["id"][:-1], f"did you mean {record['id']}?; --records alone lists all\n"),
+    ):
+        unknown = tokenref("show", typed, "--records", out)
+        assert unknown.exit_code == 2
+        assert said in unknown.stderr
+        assert "canary" not in unknown.stderr
+    missing = tokenref("show")
+    assert (missing.exit_code, "Missing argument 'ID|PAGE|WORD'." in missing.stderr) == (2, True)
 
 
 def test_an_unknown_id_leads_to_the_nearest_and_canaries_can_be_shown() -> None:

@@ -131,6 +131,43 @@ def test_special_tokens_are_text_unless_they_are_asked_for(pipeline_file: Path) 
     assert as_json("encode", TEXT, "--as-text", *ours)["ids"] == tiny
 
 
+def test_texts_that_spell_added_tokens_are_listed_and_nothing_else_changes(tmp_path: Path) -> None:
+    names = [f"<{number}>" for number in range(10)]
+    listed = [AddedToken(name, special=name != "<9>", normalized=False) for name in names]
+    model = BPE({letter: n for n, letter in enumerate("a\n<>0123456789")}, [])
+    file, folder = tmp_path / "tokenizer.json", tmp_path / "texts"
+    added = AddedTokens([*listed, AddedToken("\n", normalized=False)])
+    file.write_bytes(dump_tokenizer_json(Tokenizer(model, added_tokens=added)))
+    folder.mkdir()
+    every = "".join(names)
+    texts = {"a": "a<9>a<0>\n<9>", "b": "a\n<a>", "c": every, "d": "\xff"}
+    for name, text in texts.items():
+        (folder / name).write_bytes(text.encode("latin-1"))
+    ours = ("--vocabulary", file)
+    few = [f"tokenref: {folder}/a spells <9>, <0>", f"tokenref: {folder}/c spells <0>, <1>, <2>, "]
+    for command in (["encode"], ["count"], ["chunks", "--most", "3"]):
+        for options in ([], ["--as-text"], ["--added-as-text"], ["--special"]):
+            asked: list[str | Path] = [*command, "--file", folder, *options, *ours]
+            plain, listing = tokenref(*asked), tokenref(*asked, "--refuse")
+            assert plain.stdout == listing.stdout
+            lines = listing.stderr.splitlines()
+            assert lines[-3:] == [
+                few[0],
+                f"{few[1]}<3>, <4>, <5>, <6>, <7> and 2 more",
+                "tokenref: 2 of 4 texts spell added tokens",
+            ]
+            assert (plain.exit_code, listing.exit_code) == (2, 2)  # d is not UTF-8
+        for text, spelled in (("a<9>", ["<9>"]), ("a\n<a>", [])):
+            found = tokenref(*command, text, "--refuse", "--json", *ours)
+            assert found.exit_code == int(bool(spelled))
+            assert json.loads(found.stdout)["spelled"] == spelled
+            assert found.stderr == "".join(f"tokenref: an argument spells {e}\n" for e in spelled)
+    (folder / "d").unlink()
+    rows = tokenref("count", "--file", folder, "--refuse", "--json", *ours)
+    each_spelled = [each["spelled"] for each in json.loads(rows.stdout)["files"]]
+    assert (each_spelled, rows.exit_code) == ([["<9>", "<0>"], [], names], 1)
+
+
 def test_added_tokens_that_are_not_special_are_text_only_if_all_added_tokens_are(
     tmp_path: Path,
 ) -> None:
@@ -1208,7 +1245,7 @@ def test_the_commands_that_the_front_page_shows_work_as_typed(
         text=True,
         check=False,
     )
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == int("tokenref compare" in line), done.stderr  # all of them differ
     assert done.stdout or "--html" in line
     for name in re.findall(r"--html (\S+)", line):
         assert (tmp_path / name).read_bytes().startswith(b"<!doctype html>")
@@ -1222,7 +1259,7 @@ def test_the_page_about_own_golden_records_works_line_by_line_as_typed(tmp_path:
     page = (ROOT / "docs" / "commands.md").read_text("utf-8")
     section = page.partition("## Your own golden records\n")[2].partition("\n## ")[0]
     lines = "".join(re.findall(r"```sh\n(.*?)```", section, re.DOTALL)).splitlines()
-    assert len(lines) == 21
+    assert len(lines) == 22
     prose = [path.read_text("utf-8") for path in sorted((ROOT / "docs").glob("**/*.md"))]
     words = re.findall(r"\w+", " ".join(prose))
     texts = [" ".join(words[at : at + 100]) for at in range(0, len(words), 100)]
@@ -1320,7 +1357,9 @@ def test_an_engine_that_returns_only_ids_is_compared_by_ids(
     tokenref("fill", "--vocabulary", WHOLE, "--texts", texts, "--out", out)
     silent = tokenref(*check)
     lacking = "the ids are right, but there are no tokens: only ids are compared with --ids-only"
-    assert (silent.exit_code, silent.output.count(lacking)) == (1, 2 if wrong is None else 1)
+    assert (silent.exit_code, silent.output.count(lacking)) == (1, 1)  # one says it for all
+    assert ("  and 1 more; use --json FILE" in silent.output) == (wrong is None)
+    assert ("expected" in silent.output.partition(lacking)[0]) == (wrong is not None)  # first
     assert "crash" not in silent.output
     compared = tokenref(*check, "--ids-only")
     assert compared.exit_code == int(wrong is not None)
@@ -1397,7 +1436,8 @@ def test_the_same_answers_with_only_ids_pass_in_check_and_in_judge(tmp_path: Pat
     )  # nothing says it
     failed = tokenref(*judge)
     lacking = "the ids are right, but there are no tokens"
-    assert (failed.exit_code, failed.output.count(lacking)) == (1, 2), failed.output
+    assert (failed.exit_code, failed.output.count(lacking)) == (1, 1), failed.output
+    assert "  and 1 more; use --json FILE" in failed.output
     judged = tokenref(*judge, "--ids-only")
     assert (judged.exit_code, sentence in judged.output) == (0, True), judged.output
 

@@ -353,6 +353,17 @@ def test_every_filter_has_its_helper() -> None:
 def test_numbers_are_compared_in_units_in_the_last_place() -> None:
     assert_softmax([0.0, 0.0], [0.5, 0.5 + 2**-23])
     assert "softmax[1]: expected 0.5" in says(assert_softmax, [0.0, 0.0], [0.5, 0.5 + 2**-20])
+    apart = says(assert_softmax, [0.0, 0.0], [0.5, 0.5 + 6 * 2**-24])
+    assert apart.endswith("(6 units in the last place); ulp=6 allows it")
+    assert_softmax([0.0, 0.0], [0.5, 0.5 + 6 * 2**-24], ulp=6)
+    doubles = says(assert_softmax, [0.0, 0.0], [0.5, 0.5 + 2**-50])
+    assert doubles.endswith(", which is no number of the type f32: round it first")
+    assert says(assert_step, "temperature", [0.0], [-0.0], temperature=0.5).endswith("got -0.0")
+    if_logits = "; if the row contains logits, give logits=True"
+    for row in ([3.0, -2.0, 1.0], [3.0, 2.0, 1.0]):
+        assert says(assert_top_p, row, [1], p=0.75).endswith(if_logits)
+        assert if_logits not in says(assert_top_p, row, [1], p=0.75, logits=True)
+    assert if_logits not in says(assert_top_p, [0.5, 0.25, 0.25], [1], p=0.75)
     assert "expected 2 numbers, got 1" in says(assert_softmax, [0.0, 0.0], [0.5])
     assert_step("frequency_penalty", [1.0, 2.0], [0.0, 2.0], history=[0, 0], penalty=0.5)
     assert "expected 0.0, got 0.5" in says(

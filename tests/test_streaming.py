@@ -3,7 +3,8 @@
 import pickle
 from collections.abc import Sequence
 from itertools import product
-from typing import Literal
+from pathlib import Path
+from typing import Any, Literal
 
 import pytest
 import tiktoken
@@ -267,3 +268,31 @@ def test_a_pickled_stream_of_bytes_goes_on_where_it_was() -> None:
     assert stream.push(0xC3) == ""
     copy = pickle.loads(pickle.dumps(stream))  # noqa: S301 - our own
     assert (copy.push(0xA9), stream.finish()) == ("é", "\ufffd")
+
+
+@given(
+    st.lists(st.text("ab", max_size=3), max_size=6),
+    st.lists(st.text("ab", min_size=1, max_size=3), max_size=3),
+)
+def test_the_recipe_for_stop_strings_cuts_at_the_one_that_ends_first_and_is_never_late(
+    parts: list[str], stops: list[str]
+) -> None:
+    page = (Path(__file__).parent.parent / "docs" / "streaming.md").read_text("utf-8")
+    lines = page.partition(">>> def until")[2].partition("\n>>> ")[0].split("\n... ")
+    recipe: dict[str, Any] = {}
+    exec("\n".join([f"def until{lines[0]}", *lines[1:]]), recipe)  # noqa: S102 - from our page
+    text = "".join(parts)
+    ends = [end for end in range(len(text) + 1) if text[:end].endswith(tuple(stops))]
+    before = text
+    if ends:
+        before = text[: ends[0] - max(len(s) for s in stops if text[: ends[0]].endswith(s))]
+    read: list[str] = []
+    until = recipe["until"](iter(read.append(part) or part for part in parts), stops)  # type: ignore[func-returns-value]
+    yielded = [(part, len("".join(read))) for part in until]
+    assert "".join(part for part, _ in yielded) == before
+    done = 0
+    for part, known in yielded[:-1]:
+        done += len(part)
+        rest = text[done:known]
+        assert any(stop.startswith(rest) for stop in stops) or not rest
+    assert not ends or len("".join(read)) - len(read[-1]) < ends[0] <= len("".join(read))

@@ -11,6 +11,8 @@ from click.testing import CliRunner, Result
 
 from bpe_ref import BpeError, Tokenizer, load
 from bpe_ref.formats.tiktoken import write_tiktoken
+from bpe_ref.models.bpe import BPE
+from bpe_ref.pre_tokenizers.pattern import Pattern
 from tests.small_fixtures import checkout_fixtures
 from tokenref.cli import main
 from tokenref.commands.vocabulary import differences
@@ -39,6 +41,23 @@ def encoded(tokenizer: Tokenizer, text: str) -> object:
         return tokenizer.encode(text)
     except BpeError as error:
         return type(error)
+
+
+def test_of_long_settings_that_differ_the_difference_is_shown_and_no_more() -> None:
+    def change(old: str, new: str) -> str:
+        model = BPE({"a": 0}, [])
+        made = [Tokenizer(model, pre_tokenizer=Pattern(each)) for each in (old, new)]
+        [(path, how)] = differences(*made)
+        assert path == "pre_tokenizer.pattern"
+        return how
+
+    assert change("a|b", "a|c") == "'a|b' became 'a|c'"
+    begin, end = "x" * 300, "y" * 300
+    shown = [f"...{'x' * 20}{each}{'y' * 20}..." for each in ("", "1", "22")]
+    for one, first in zip(("", "1", "22"), shown, strict=True):
+        for other, second in zip(("", "1", "22"), shown, strict=True):
+            if one != other:
+                assert change(begin + one + end, begin + other + end) == f"{first} became {second}"
 
 
 def test_a_file_is_the_same_as_itself() -> None:

@@ -10,6 +10,7 @@ from functools import lru_cache, partial
 from hashlib import sha256
 from itertools import groupby
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final, Literal, TypeAlias
 
 import msgspec
@@ -215,6 +216,7 @@ def _text_of(line: str, place: str) -> str:
 
 FILLED: Final[Mapping[str, Sequence[Mapping[str, Any]]]] = {
     **{op: [{}] for op in ("encode", "pieces", "count", "decode", "offsets", "canonical")},
+    "chunks": [{"overlap": 0}],
     "tokenize": [{}],
     "special": [{"allowed": "all", "disallowed": []}],
     "stream": [{"errors": "replace"}],
@@ -237,7 +239,7 @@ def goldens_for(
     encode: Callable[..., Sequence[int]],
     template: bool = True,
     special: bool = False,
-    skip: bool = False,
+    also: Mapping[str, Any] = MappingProxyType({}),
     progress: Callable[[int], None] | None = None,
 ) -> tuple[bytes, int]:
     """Return a record file for a user's own texts after the `present` cases, and how many are new.
@@ -249,7 +251,7 @@ def goldens_for(
     reason. An id has the name of `out`, so that two files do not clash, and 16 digits of the sha256
     of the question, so that it is the same wherever the text is. A question of a present case is
     not added. `template` is whether a whole tokenizer adds the special tokens of its template,
-    and `skip` whether answers about its ids leave them out. `progress` is called with
+    and `also` has other fields of questions that have them. `progress` is called with
     the number of cases that are done. Raises `GoldensError` if a text has no ids.
     """
     slug = re.sub(r"[^a-z0-9_.-]+", "-", out.stem.lower())
@@ -262,13 +264,14 @@ def goldens_for(
         given: dict[str, Any] = {"text": text}
         if op == "tokenize":
             given["add_special_tokens"] = template
-        if "ids" in OPERATIONS[op].question.__struct_fields__:
+        fields = OPERATIONS[op].question.__struct_fields__
+        if "ids" in fields:
             try:
                 given = {"ids": encode(text, add_special_tokens=template, special=treated)}
             except BpeError as error:
                 raise GoldensError(f"{op} needs the ids of {place}, but {error}") from None
-        also = {"skip_special_tokens": True} if skip else {}
-        return [(place, {**given, **each, **also}) for each in FILLED[op]]
+        given |= {name: value for name, value in also.items() if name in fields}
+        return [(place, {**each, **given}) for each in FILLED[op]]
 
     cases: list[Case] = []
     for op in dict.fromkeys(usual if op == "encode" else op for op in ops or [usual]):

@@ -35,6 +35,9 @@ from tokenref.verdicts import Judgement, MustRefuse, Status, judged
 FAILURES: Final = frozenset({"fail", "wrong_error", "crash", "timeout", "xpass"})
 """The statuses that make a run end with exit code 1."""
 
+IDS_ALONE: Final = "the ids are right, but there are no "
+"""How the detail of an answer begins that has right ids and nothing else."""
+
 SAME_IDS: Final = " (same ids)"
 """What a detail says behind a place in another field of an encoding, as ids are compared first."""
 
@@ -161,7 +164,7 @@ def _field_difference(
     """Return where one field of two answers first differs, or None. `behind` follows the place."""
     if key not in got and got.keys() == {"ids"}:
         how = 'only ids are compared with --ids-only, or with "ids_only": true in hello\'s impl'
-        return f"the ids are right, but there are no {key}: {how}"
+        return f"{IDS_ALONE}{key}: {how}"
     if value is None and key not in got:
         return f"{key}: expected null, got nothing"
     got_value = _plain(got.get(key))

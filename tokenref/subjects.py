@@ -47,7 +47,13 @@ class TokenizerFile:
 
     @cached_property
     def _digest(self) -> str:
-        return f"sha256:{sha256(canonical_json(json.loads(self.content))).hexdigest()}"
+        return _digest_of(self.content)
+
+
+@lru_cache(maxsize=4)
+def _digest_of(content: bytes) -> str:
+    """Return the digest. A copy next to records is read twice, and a large one takes a second."""
+    return f"sha256:{sha256(canonical_json(json.loads(content))).hexdigest()}"
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,9 @@
 """`tokenref doctor`, `init` and `fill`: start with your own engine, or your own golden records."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 from rich.markup import escape
@@ -29,6 +29,7 @@ from tokenref.commands.text import (
     FILE_OF_TEXT,
     LINES_OF_TEXT,
     PATTERN,
+    SPECIAL,
     TEXT,
     Source,
     named_sources,
@@ -130,6 +131,12 @@ def as_text(finding: Finding) -> str:
     return "\n".join(lines)
 
 
+def _also(**fields: Any) -> dict[str, Any]:
+    """Return the fields of questions that were given."""
+    fields["skip_special_tokens"] = fields.pop("skip") or None
+    return {name: value for name, value in fields.items() if value is not None}
+
+
 @click.command()
 @click.option(
     "--vocabulary",
@@ -164,29 +171,24 @@ def as_text(finding: Finding) -> str:
     help="Whether to write the vocabulary next to the records. Without it, give the other commands "
     "its --vocabulary.",
 )
-@click.option(
-    "--special",
-    "recognised",
-    is_flag=True,
-    help="Recognise special tokens in the texts. By default they are treated as text if the "
-    "vocabulary is one of bytes.",
-)
-@click.option(
-    "--as-text",
-    is_flag=True,
-    help="Treat special tokens as text. Then the records of a tokenizer.json are those of a copy "
-    "without its special tokens, which is written next to them.",
-)
-@click.option(
-    "--added-as-text",
-    is_flag=True,
-    help="Treat all added tokens as text, also those that the file does not call special.",
-)
-@click.option(
-    "--skip-special-tokens",
-    "skip",
-    is_flag=True,
-    help="Leave special tokens out of the answers of --op detokenize and detokenize_stream.",
+@options_as("special_and_treated", special_of, **SPECIAL)
+@options_as(
+    "also",
+    _also,
+    skip=click.option(
+        "--skip-special-tokens",
+        "skip",
+        is_flag=True,
+        help="Leave special tokens out of the answers of --op detokenize and detokenize_stream.",
+    ),
+    most=click.option(
+        "--most", type=click.IntRange(min=1), help="Maximum number of tokens, for --op chunks."
+    ),
+    overlap=click.option(
+        "--overlap",
+        type=click.IntRange(min=0),
+        help="Maximum number of tokens that chunks share, for --op chunks.  [default: 0]",
+    ),
 )
 @click.option("--replace", is_flag=True, help="Replace files that exist.")
 @click.option(
@@ -197,30 +199,30 @@ def fill(
     pattern: str | None,
     sources: Sequence[tuple[Source, str]],
     ops: Sequence[str],
+    special_and_treated: "tuple[bool | None, Treated | None]",
+    also: Mapping[str, Any],
     out: Path,
     *,
     copy: bool,
     template: bool,
-    recognised: bool,
-    as_text: bool,
-    added_as_text: bool,
-    skip: bool,
     replace: bool,
     append: bool,
 ) -> None:
     """Make golden records for your own texts and vocabulary.
 
     TEXT and each --file are one text, with its line ends; --texts has a text in each line. A text
-    that has a record already is omitted. If one file is not UTF-8, nothing is written.
+    that has a record already is omitted. If one file is not UTF-8, nothing is written. With
+    --as-text or --added-as-text, records of a tokenizer.json are those of a copy without the
+    tokens, which is written next to them.
     """
     from tokenref.goldens import FILLED, check_without, goldens_for, without_added
 
-    special, treated = _treated(special=recognised, as_text=as_text, added_as_text=added_as_text)
+    special, treated = special_and_treated
     with naming_options("pattern"):
         subject, tokenizer = load_text_subject(vocabulary, pattern)
     say_notes(tokenizer.notes)
     of_bytes = isinstance(subject, Vocabulary)
-    _check_ops(ops, vocabulary, special=special, of_bytes=of_bytes, skip=skip)
+    _check_ops(ops, vocabulary, also, special_and_treated, of_bytes=of_bytes)
     if isinstance(subject, TokenizerFile) and treated:
         _check_as_text(ops, vocabulary, copy=copy)
         subject = without_added(subject, tokenizer, treated)
@@ -251,7 +253,8 @@ def fill(
     asked = _texts(sources)
     name = vocabulary if is_known else Path(vocabulary).name
     if treated != "ordinary_added":
-        say_notes(noted(tokenizer, special, (text for _, text in asked)))
+        recognise = {*ops} == {"chunks"} or special  # chunks always does
+        say_notes(noted(tokenizer, recognise, (text for _, text in asked)))
     if isinstance(subject, TokenizerFile) and treated:
         check_without(subject, tokenizer, treated, asked, template=template)
         without = "special" if treated == "ordinary" else "added"
@@ -266,11 +269,10 @@ def fill(
             ops=ops,
             encode=tokenizer.encode,
             special=bool(special),
-            skip=skip,
+            also=also,
             progress=show,
         )
-    copied = _content(subject, name, out) if beside else b""
-    _write(data, out, beside, copied)
+    _write(data, out, beside, copied := _content(subject, name, out) if beside else b"")
     again, more = wanted - count, f" added to {len(present):,}" * bool(present)
     cases = f"{count:,} case{'s' * (count != 1)}{more}, {again:,} duplicate{'s' * (again != 1)}"
     click.echo(f"{visible(str(out))}: {cases} omitted")
@@ -281,20 +283,31 @@ def fill(
 
 
 def _check_ops(
-    ops: Sequence[str], vocabulary: str, *, special: bool | None, of_bytes: bool, skip: bool
+    ops: Sequence[str],
+    vocabulary: str,
+    also: Mapping[str, Any],
+    how: "tuple[bool | None, Treated | None]",
+    *,
+    of_bytes: bool,
 ) -> None:
     """Raise `InputError` for an operation that is not one of records for texts."""
     from tokenref.goldens import FILLED
 
-    if skip and not (ops and {*ops} <= {"detokenize", "detokenize_stream"}):
+    if "skip_special_tokens" in also and not (
+        ops and {*ops} <= {"detokenize", "detokenize_stream"}
+    ):
         raise InputError("--skip-special-tokens needs --op detokenize or detokenize_stream alone")
-
+    if ("chunks" in ops) != ("most" in also) or also.get("overlap", 0) >= also.get("most", 1):
+        rule = "--op chunks needs --most, which must be larger than --overlap"
+        raise InputError(f"{rule}; without it, give neither of these options")
+    if "chunks" in ops and how != (None, None):
+        raise InputError("--op chunks recognises special tokens: do not say how they are treated")
     able = [op for op in FILLED if op != "special" and (op in PIPELINE_OPS) != of_bytes]
     for op in {*ops}.difference(able):
         what = "a vocabulary of bytes" if of_bytes else "a tokenizer.json"
         rule = f"--op must be one of {', '.join(able)} for {what}, such as {vocabulary}"
         raise InputError(f"{rule}, got {op!r:.80}")
-    if special and not {"pieces", "count"}.isdisjoint(ops):
+    if how[0] and not {"pieces", "count"}.isdisjoint(ops):
         raise InputError("--special must not be given with --op pieces or count, which ignore it")
 
 
@@ -304,17 +317,6 @@ def _texts(sources: Sequence[tuple[Source, str]]) -> list[tuple[str, str]]:
     if not found:
         raise InputError(f"{sources[0][0]} must contain text, got an empty file")
     return found
-
-
-def _treated(**options: bool) -> "tuple[bool | None, Treated | None]":
-    """Return what `special_of` does, and which tokens are text.
-
-    That is None if none are, or only because of the vocabulary.
-    """
-    special = special_of(**options)
-    if options["added_as_text"]:
-        return special, "ordinary_added"
-    return special, "ordinary" if special is False else None
 
 
 def _check_as_text(ops: Sequence[str], vocabulary: str, *, copy: bool) -> None:

@@ -48,7 +48,7 @@ from tokenref.visible import short_json, visible
 
 
 @click.command()
-@click.argument("words", metavar="ID|PAGE|WORD", nargs=-1, required=True)
+@click.argument("words", metavar="ID|PAGE|WORD", nargs=-1)
 @click.option(
     "--json", "as_line", is_flag=True, help="Print the line of the record file unchanged."
 )
@@ -58,24 +58,33 @@ def show(words: Sequence[str], given: Given, *, as_line: bool) -> None:
 
     ID is that of a record; with * and ? it may be that of many. PAGE is a page that records name,
     such as docs/bpe.md, or one section of it, such as docs/bpe.md#definition. WORD is in the
-    glossary, such as rank or byte fallback; the word glossary shows all of them.
+    glossary, such as rank or byte fallback; the word glossary shows all of them. With --records
+    alone, all their ids are listed, each with its question.
 
     Floats are shown in decimal. Canaries, which have wrong answers, can be shown too.
     """
+    if not (words or given.records):
+        raise click.UsageError("Missing argument 'ID|PAGE|WORD'.")
     case_id = " ".join(words)
     if case_id.partition("#")[0].endswith(".md"):
         click.echo(page_text(case_id))
         return
     catalogue = given.catalogue()
     by_id = catalogue.records
-    cases = [by_id[each] for each in fnmatch.filter(by_id, case_id)]
+    cases = [by_id[each] for each in fnmatch.filter(by_id, case_id)] if words else catalogue.cases
     if not cases and (found := meanings(case_id)):
         click.echo("\n".join(found))
     elif not cases:
-        raise InputError(_unknown(case_id, by_id))
+        own = [case.id for case in catalogue.cases if given.records]
+        raise InputError(
+            _unknown(case_id, own or by_id) + "; --records alone lists all" * bool(own)
+        )
     for number, case in enumerate(cases):
         if as_line:
             click.echo(canonical_case(case))
+        elif not words:
+            asked = readable_json(msgspec.to_builtins(case.input), _ASKED)
+            click.echo(f"{case.id}\t{visible(asked)}")
         else:
             click.echo("\n" * (number > 0), nl=False)
             print_case(output_console(), case, catalogue.name(case.vocab))
@@ -193,6 +202,9 @@ def engines() -> None:
         state = f"unavailable: {entry.reason}" if isinstance(entry, Unavailable) else entry.version
         click.echo(f"{name:14} {state}")
 
+
+_ASKED: Final = 80
+"""Characters of a question in a list."""
 
 _WIDEST: Final = 400
 

@@ -274,6 +274,8 @@ def compare(
     ROW is as for `tokenref sample`. For the first stage that causes the rows to differ, the choices
     and parameters that differ are printed, with the source of each engine. Parameters that are
     not set have the defaults of their engine. `sampling_ref.compare` does the same in Python.
+    The exit code is 1 if rows or drawn tokens differ, or if only one engine is greedy; rows that
+    differ by rounding alone count as the same.
     """
     from tokenref.fetching import packaged_files
 
@@ -287,15 +289,14 @@ def compare(
     with _as_typed([read_profile(one), read_profile(other)], asked) as given:
         params = given.pop("params")
         found = comparing.compare(one, other, **given, **params)
-    if as_json:
-        click.echo(json.dumps(found.as_dict()))
-        return
-    for line in found.lines(every=every):
-        click.echo(line)
     more = len(found.differences) - 1
     draw_alike = len({each.made.is_greedy for each in found.engines}) == 1
-    if more > 0 and draw_alike and not every:
+    for line in [json.dumps(found.as_dict())] if as_json else found.lines(every=every):
+        click.echo(line)
+    if more > 0 and draw_alike and not (every or as_json):
         click.echo(f"{more} more difference{'s' * (more > 1)}: see --all")
+    tokens = {each.token for each in found.engines}
+    click.get_current_context().exit(int(more >= 0 or not draw_alike or len(tokens) > 1))
 
 
 def _seeded(engines: Sequence[str], asked: Asked, seed: int | None) -> Asked:

@@ -16,7 +16,7 @@ from glob import escape, glob, has_magic
 from pathlib import Path
 from shlex import quote
 from stat import S_ISREG
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
@@ -25,10 +25,13 @@ from bpe_ref.added_tokens import any_of
 from bpe_ref.loading import LIKE_TRANSFORMERS
 from bpe_ref.models.byte_bpe import ByteBPE
 from tokenref.commands.endings import standard_input
-from tokenref.commands.paths import options_as, progress_bar, say, shown_in
+from tokenref.commands.paths import Decorator, options_as, progress_bar, say, shown_in
 from tokenref.errors import InputError
 from tokenref.files import LARGEST, load_tokenizer, read_bytes, text_of
 from tokenref.visible import visible
+
+if TYPE_CHECKING:
+    from tokenref.goldens import Treated
 
 _Asked = TypeVar("_Asked")
 _Answer = TypeVar("_Answer")
@@ -304,16 +307,20 @@ _SPELLED: Final = "special tokens in the text, such as {}, were treated as text;
 """Said if a text spells special tokens that are not recognised, before how they are."""
 
 
-def special_of(*, special: bool, as_text: bool, added_as_text: bool) -> bool | None:
-    """Return whether special tokens are recognised, or None if neither option says it.
+def special_of(
+    *, special: bool, as_text: bool, added_as_text: bool
+) -> "tuple[bool | None, Treated | None]":
+    """Return whether special tokens are recognised, and which tokens are text.
 
-    Raises `InputError` if two of the options are given.
+    Both are None if none of the options `SPECIAL` says it. Raises `InputError` if two are given.
     """
     options = {"--added-as-text": added_as_text, "--special": special, "--as-text": as_text}
     given = [option for option, is_given in options.items() if is_given]
     if len(given) > 1:
         raise InputError(f"{given[0]} and {given[1]} must not be given together")
-    return special if special or as_text else None
+    if added_as_text:
+        return None, "ordinary_added"
+    return (special, "ordinary" if as_text else None) if given else (None, None)
 
 
 def noted(tokenizer: Tokenizer, special: bool | None, texts: Iterable[str]) -> list[str]:
@@ -336,9 +343,14 @@ def noted(tokenizer: Tokenizer, special: bool | None, texts: Iterable[str]) -> l
         names = frozenset(added.special)
         sentence = "special tokens in the text, such as {}, were recognised; --as-text treats "
         sentence += "them as text"
+    found = next((each for text in texts for each in _spelled(names, text)), None)
+    return [sentence.format(found)] if found else []
+
+
+def _spelled(names: Iterable[str], text: str) -> Iterator[str]:
+    """Yield those of the tokens that a text spells; see `noted` about white space."""
     pattern = any_of(frozenset(name for name in names if not name.isspace()))
-    found = next(filter(None, map(pattern.search, texts)), None)
-    return [sentence.format(found.group())] if found else []
+    return (found.group() for found in pattern.finditer(text))
 
 
 @dataclass(frozen=True)
@@ -350,7 +362,8 @@ class Asked:
     like: str | None
     pattern: str | None
     special: bool | None
-    added_as_text: bool
+    treated: "Treated | None"
+    refuse: bool
     template: bool
     as_json: bool
     several: bool
@@ -361,6 +374,9 @@ class Asked:
 
     noted: list[str] = field(default_factory=list)
     """A sentence about a special or added token that is treated in a way to be noted."""
+
+    spelled: dict[Source, list[str]] = field(default_factory=dict)
+    """The special and added tokens that each text spells, if these are refused."""
 
     @cached_property
     def tokenizer(self) -> Tokenizer:
@@ -379,16 +395,16 @@ class Asked:
             )
         if special is None:
             special = not isinstance(model, ByteBPE)
-        treated = "recognise" if special else "ordinary"
-        return {
-            "add_special_tokens": self.template,
-            "special": "ordinary_added" if self.added_as_text else treated,
-        }
+        usual = "recognise" if special else "ordinary"
+        return {"add_special_tokens": self.template, "special": self.treated or usual}
 
     def text(self, source: Source) -> str:
-        """Read a text, and note the first special or added token whose treatment may surprise."""
+        """Read a text, and note the tokens to refuse, or the first one that may surprise."""
         text = source.text()
-        if not (self.added_as_text or self.noted):
+        if self.refuse:
+            names = self.tokenizer.added.ids.keys() | self.tokenizer.unspellable
+            self.spelled[source] = list(dict.fromkeys(_spelled(names, text)))
+        elif not (self.treated == "ordinary_added" or self.noted):
             self.noted.extend(noted(self.tokenizer, self.special, [text]))
         return text
 
@@ -396,8 +412,13 @@ class Asked:
         """Print the totals of several files; as JSON everything, which is in `rows`.
 
         If no vocabulary was named, say on standard error which one was used. The exit code is 2
-        if a file could not be read or encoded.
+        if a file could not be read or encoded, and otherwise 1 if a text spells refused tokens.
         """
+        if self.refuse:
+            read = [each for each in self.sources if each not in self.errors]
+            rows = [
+                row | {"spelled": self.spelled[each]} for row, each in zip(rows, read, strict=False)
+            ]
         if self.as_json and not self.several:
             write_lines(json.dumps(rows[0]))
         elif self.as_json:
@@ -414,14 +435,31 @@ class Asked:
         say_notes(self.tokenizer.notes)
         for sentence in self.noted[:1]:
             say(sentence)
+        found = {source: names for source, names in self.spelled.items() if names}
+        for source, names in found.items():
+            more = f" and {len(names) - _NAMED} more" * (len(names) > _NAMED)
+            say(f"{source.name} spells {visible(', '.join(names[:_NAMED]))}{more}")
+        if found and self.several:
+            say(f"{len(found)} of {len(self.sources)} texts spell added tokens")
         end_with(self.errors)
+        click.get_current_context().exit(int(bool(found)))
+
+
+_NAMED: Final = 8
+"""Tokens of a text that are named on standard error."""
 
 
 def _asked(
-    text: Sequence[str], path: Sequence[str], *, special: bool, as_text: bool, **how: Any
+    text: Sequence[str],
+    path: Sequence[str],
+    *,
+    special: bool,
+    as_text: bool,
+    added_as_text: bool,
+    **how: Any,
 ) -> Asked:
-    added_as_text = how["added_as_text"]
-    how["special"] = special_of(special=special, as_text=as_text, added_as_text=added_as_text)
+    options = {"special": special, "as_text": as_text, "added_as_text": added_as_text}
+    how["special"], how["treated"] = special_of(**options)
     sources = given_texts(text, path)
     several = len(sources) > 1 or not {each.path for each in sources} <= {None, *map(Path, path)}
     return Asked(sources, several=several, **how)
@@ -447,6 +485,23 @@ LINES_OF_TEXT: Final = click.option(
     'name ends in .jsonl, each line is JSON: a string, or an object whose "text" is a string.',
 )
 
+SPECIAL: Final[Mapping[str, Decorator]] = {
+    "special": click.option(
+        "--special",
+        is_flag=True,
+        help="Recognise special tokens in the text. By default they are treated as text if the "
+        "file is a list of tokens of bytes, such as tiktoken's, and recognised otherwise. "
+        "Python's encode always recognises them by default. A SentencePiece .model never does.",
+    ),
+    "as_text": click.option("--as-text", is_flag=True, help="Treat special tokens as text."),
+    "added_as_text": click.option(
+        "--added-as-text",
+        is_flag=True,
+        help="Treat all added tokens as text. --as-text, like engines, still recognises those that "
+        "the file does not call special, such as Qwen3's <think>. Use this for untrusted text.",
+    ),
+}
+
 asked_options: Final = options_as(
     "asked",
     _asked,
@@ -455,19 +510,12 @@ asked_options: Final = options_as(
     vocabulary=VOCABULARY,
     like=LIKE,
     pattern=PATTERN,
-    special=click.option(
-        "--special",
+    **SPECIAL,
+    refuse=click.option(
+        "--refuse",
         is_flag=True,
-        help="Recognise special tokens in the text. By default they are treated as text if the "
-        "file is a list of tokens of bytes, such as tiktoken's, and recognised otherwise. "
-        "Python's encode always recognises them by default. A SentencePiece .model never does.",
-    ),
-    as_text=click.option("--as-text", is_flag=True, help="Treat special tokens as text."),
-    added_as_text=click.option(
-        "--added-as-text",
-        is_flag=True,
-        help="Treat all added tokens as text. --as-text, like engines, still recognises those that "
-        "the file does not call special, such as Qwen3's <think>. Use this for untrusted text.",
+        help="Exit with 1 if a text spells special or other added tokens, and name them and the "
+        "files on standard error. Nothing else changes.",
     ),
     template=click.option(
         "--template/--no-template", default=True, help="Add the special tokens of the template."

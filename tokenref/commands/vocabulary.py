@@ -249,13 +249,26 @@ def _changes(path: str, old: Any, new: Any) -> Iterator[tuple[str, str]]:
         for number, values in enumerate(zip(old, new, strict=True)):
             yield from _changes(f"{path}[{number}]", *values)
     elif old != new:
-        pair = (type(each).__name__ if path == "model" else _shown(each) for each in (old, new))
-        yield path, " became ".join(pair)
+        if path == "model":
+            yield path, f"{type(old).__name__} became {type(new).__name__}"
+            return
+        pair = [repr(sorted(each) if isinstance(each, frozenset) else each) for each in (old, new)]
+        yield path, " became ".join(_shortly(*pair))
 
 
-def _shown(value: object) -> str:
-    shown = repr(sorted(value) if isinstance(value, frozenset) else value)
-    return shown if len(shown) <= _LONGEST else f"{shown[:_LONGEST]}..."
+def _shortly(*pair: str) -> Iterator[str]:
+    """Yield two texts that differ, with little of what both begin and end with.
+
+    >>> [*_shortly("a" * 99 + "b" + "c" * 9, "a" * 99 + "d" + "c" * 9)]
+    ['...aaaaaaaaaaaaaaaaaaaabccccccccc', '...aaaaaaaaaaaaaaaaaaaadccccccccc']
+    """
+    begin = [*map(eq, *pair), False].index(False)
+    end = [*map(eq, *(reversed(each[begin:]) for each in pair)), False].index(False)
+    first, left = (equal - _AROUND if equal > 2 * _AROUND else 0 for equal in (begin, end))
+    for each in pair:
+        shown = each[first : len(each) - left]
+        shown = f"{shown[:_LONGEST]}..." if len(shown) > _LONGEST or left else shown
+        yield f"...{shown}" if first else shown
 
 
 @click.command("train")
@@ -361,8 +374,8 @@ def _number_of_tokens(tokenizer: Tokenizer) -> int:
     return len(ids - {*tokenizer.special_tokens.values()})
 
 
-_SHOWN, _LONGEST = 5, 500
-"""Tokens, and characters of a setting, that are shown."""
+_SHOWN, _LONGEST, _AROUND = 5, 500, 20
+"""Tokens, characters of a setting, and equal ones around what differs, that are shown."""
 
 
 def print_audit(

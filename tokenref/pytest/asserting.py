@@ -35,6 +35,11 @@ from tokenref.verdicts import Either, Exact, Set
 _CLOSE: Final = 4
 """Allowed error of a 32-bit softmax, in units in the last place."""
 
+_ALMOST: Final = 16
+"""Errors in units in the last place for which the argument that allows them is named."""
+
+_LOGITS: Final = "; if the row contains logits, give logits=True"
+
 
 def assert_kept(
     op: str,
@@ -87,6 +92,7 @@ def assert_kept(
         expected = _right_answer(place, op, rule, request)["keep"]
         if kept != expected and kept not in _others_allowed(op, rule, request, numbers, kept):
             diagnosis = _diagnosis(op, rule, request, numbers, expected, kept)
+            diagnosis += _LOGITS * (kind == "probs" and not 0.9 < sum(numbers) < 1.1)
             raise AssertionError(f"{place}{op}: {diagnosis}")
 
 
@@ -183,6 +189,7 @@ def _right_answer(place: str, op: str, rule: str, request: Mapping[str, Any]) ->
     if isinstance(answer, Ok):
         return answer.out
     reason = answer.message if isinstance(answer, Refused) else getattr(answer, "reason", "")
+    reason += _LOGITS * reason.startswith("weights[")
     near = get_close_matches(rule, [*PROFILES, *rule_names(op)], n=1)
     if rule not in PROFILES and near and near[0] != rule:
         reason += f"; did you mean {near[0]!r}?"
@@ -339,11 +346,13 @@ def _assert_close(what: str, expected: Mapping[str, str], got: Any, ulp: int) ->
         raise AssertionError(f"{what}: expected {len(want)} numbers, got {size}")
     for place, (first, second) in enumerate(zip(want, got, strict=True)):
         try:
-            distance = units_apart(first, float(second), kind)
-        except FloatsError:
-            distance = inf
+            distance, apart = units_apart(first, float(second), kind), ""
+        except FloatsError:  # a float of Python, where the row has 32 bits
+            distance, apart = inf, f", which is no number of the type {dtype}: round it first"
         if distance > ulp:
-            apart = f" ({distance} units in the last place)" if distance < inf else ""
+            if distance < inf:
+                apart = f" ({distance} units in the last place)"
+                apart += f"; ulp={distance} allows it" * (distance <= _ALMOST)
             raise AssertionError(f"{what}[{place}]: expected {first!r}, got {second!r}{apart}")
 
 

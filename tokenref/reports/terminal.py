@@ -20,7 +20,7 @@ from tokenref.corpus import Comparison, CorpusResult, CorpusStatus, Tokens
 from tokenref.diagnosis.diagnose import UNSPECIFIC, is_of_few
 from tokenref.diagnosis.facts import VAGUE
 from tokenref.diagnosis.questions import PROPERTIES
-from tokenref.judge import FAILURES, SAME_IDS
+from tokenref.judge import FAILURES, IDS_ALONE, SAME_IDS
 from tokenref.operations import ABOUT
 from tokenref.questions.sampling import BatchInput
 from tokenref.readable import readable_json
@@ -101,13 +101,15 @@ class Summary:
     def failures(self, cause: str = "") -> list[CaseLine]:
         """Return the failures with a likely cause that have the smallest questions.
 
-        With --upgrade, those with other ids are first: other fields matter less.
+        With --upgrade, those with other ids are first: other fields matter less. Answers that
+        have right ids alone are last.
         """
         is_upgrade = "--upgrade" in self.options
 
         def order(line: CaseLine) -> tuple[bool, bool, tuple[int, int], str]:
             record, is_canary = self.records.get(line.id), line.id.startswith(CANARY)
             is_other = is_upgrade and SAME_IDS in line.detail
+            is_other = is_other or line.detail.startswith(IDS_ALONE)
             return (is_canary, is_other, size(record) if record else (0, 0), line.id)
 
         return nsmallest(SHOWN_FAILURES, self._failures[cause], key=order)
@@ -321,9 +323,12 @@ def _print_failures(console: Console, summary: Summary) -> None:
     if others:
         count = f"{others:,} failures match" if others > 1 else "1 failure matches"
         print_line(console, f"{count} no known cause. The smallest:", "bold", above="\n")
-    for failure in summary.failures():
+    failures = summary.failures()
+    if all(each.detail.startswith(IDS_ALONE) for each in failures):  # one says it for all
+        failures = failures[:1]
+    for failure in failures:
         _print_failure(console, summary, failure)
-    _print_rest(console, others - len(summary.failures()))
+    _print_rest(console, others - len(failures))
     if others and summary.is_of_ops:
         console.print("  other operations may show the cause: try without --op", style="dim")
     _print_causes(console, summary, after)
