@@ -11,9 +11,9 @@ tokens, `_of_token` for one token.
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import accumulate, pairwise
-from math import ceil, log
+from math import ceil, gcd, log
 from typing import Any, Final
 
 import msgspec
@@ -158,15 +158,16 @@ def _of_counts(counts: Mapping[int, int], asked: Mapping[str, Any]) -> Iterator[
     """Yield what is wrong with random numbers, given how often they drew each token."""
     if len(counts) == 1:
         yield "every draw gives the same token"
+    elif len(counts) * log(gcd(*counts.values())) > _LIKELIER:  # which is no chance
+        yield "the counts have a common divisor: each random number is used several times"
     weights = unpack(asked["probs"]) if "probs" in asked else weights_of(unpack(asked["logits"]))
     if asked["params"] or not 0 <= min(counts) <= max(counts) < len(weights):
         return
     sums = [0.0, *accumulate(weights)]
     until = [each / sums[-1] for each in sums]
     law = [end - start for start, end in pairwise(until)]
-    for bits in (8, 10, 11, 16):
-        starts = (ceil(each * 2**bits) for each in until)
-        other = [(end - start) / 2**bits for start, end in pairwise(starts)]
+    for says, narrowed in _OTHER_NUMBERS.items():
+        other = [end - start for start, end in pairwise(map(narrowed, until))]
         pairs = [(counts.get(token, 0), asked["draws"] * each) for token, each in enumerate(other)]
         if any(count and not wanted for count, wanted in pairs):
             continue
@@ -174,8 +175,20 @@ def _of_counts(counts: Mapping[int, int], asked: Mapping[str, Any]) -> Iterator[
         possible = sum(wanted > 0 for _, wanted in pairs)
         likelier = sum(count * log(other[t] / law[t]) for t, count in counts.items())
         if far < possible + 5 * (2 * possible) ** 0.5 and likelier > _LIKELIER:
-            yield f"random numbers seem to have {bits} bits"
+            yield f"random numbers seem to {says}"
 
+
+_OTHER_NUMBERS: Final[Mapping[str, Callable[[float], float]]] = {
+    **{
+        f"have {bits} bits": lambda number, bits=bits: ceil(number * 2**bits) / 2**bits
+        for bits in (8, 10, 11, 16)
+    },
+    **{
+        f"end at {end}": lambda number, end=end: min(number / end, 1.0)
+        for end in (0.999, 0.99, 0.95, 0.9, 0.75, 0.5)
+    },
+}
+"""Which share of the random numbers of a program is less than a number."""
 
 _LIKELIER: Final = 10
 """The logarithm of how much likelier counts must be by another law."""

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import accumulate, groupby, pairwise, product
-from math import copysign, exp, fsum, inf, log
+from math import copysign, exp, fsum, inf, log, nextafter
 from sys import float_info
 from typing import Any, Final, TypeAlias
 
@@ -101,6 +101,15 @@ def _partial_maximum(part: Part, size: int, asked: Asked) -> Row:
     whole = max(part(size, weights) or weights) / max(weights)
     m = unpack_parameters(params).get("m", 0.0)
     return {"params": {**params, "m": pack([m * whole], "f64")}} if m and 0 < whole < 1 else {}
+
+
+def _absolute(asked: Asked) -> Row:
+    """Return a threshold of min-p as if it were one for the numbers of a row themselves."""
+    if asked.op != "min_p" or "probs" not in asked.row or not any(asked.weights):
+        return {}
+    params, most = asked.row["params"], max(asked.weights)
+    m = unpack_parameters(params).get("m", 0.0)
+    return {"params": {**params, "m": pack([min(m / most, 1.0)], "f64")}}
 
 
 # ---- histories
@@ -205,6 +214,11 @@ _PERTURBED: Final[Mapping[str, Sequence[tuple[str, Callable[..., Any], Sequence[
             _NARROW_ENDS,
         ),  # 0 leaves it out
         ("{name} modulo {:,}" + VARIANT + "0", lambda n, number, _: number % n, _NARROW_ENDS),
+        (
+            "{name} of which only the lowest {} bits are read, and a sign, and at least 1",
+            lambda bits, number, _: max((number + 2 ** (bits - 1)) % 2**bits - 2 ** (bits - 1), 1),
+            (32,),
+        ),
         ("{name} modulo {:,}, and at least 1", lambda n, number, _: number % n or 1, _NARROW_ENDS),
         (
             "{name} of at most the number of tokens less {}",
@@ -404,15 +418,17 @@ ROUNDED: Final[Mapping[str, Callable[[float], float]]] = {
     "random numbers rounded to bfloat16": lambda number: nearest(number, "bf16"),
     "random numbers rounded to binary16": lambda number: nearest(number, "f16"),
     "random numbers rounded to binary32": lambda number: nearest(number, "f32"),
+    "1 - u for the random number u": lambda number: 1 - number,
 }
 
 
-def _with_rounded(rounded: Callable[[float], float], asked: Asked) -> Row:
+def _with_rounded(rounded: Callable[[float], float], first: int, asked: Asked) -> Row:
+    """Return random numbers that become others from the first on, which is -1 behind drafts."""
     name = "draw" if asked.op == "steps" else "uniforms"
-    if name not in asked.row or asked.op == "uniforms":
+    if name not in asked.row or asked.op == "uniforms" or (first and asked.op != "speculative"):
         return {}
     numbers = unpack(asked.row[name])
-    changed = [min(rounded(number), BELOW_1) for number in numbers]
+    changed = [*numbers[:first], *(min(rounded(n), BELOW_1) for n in numbers[first:])]
     return {name: pack(changed, "f64")} if changed != numbers else {}
 
 
@@ -444,6 +460,12 @@ def _flushed(dtype: Type, asked: Asked) -> Row:
 
 def _normal(numbers: Sequence[float], dtype: Type) -> list[float]:
     return [copysign(0.0, n) if abs(n) < SMALLEST_NORMAL[dtype] else n for n in numbers]
+
+
+def _of_type(own: Type, other: Type, asked: Asked) -> Row:
+    """Return rows of a type whose bits are read as numbers of another one."""
+    parts = [part for part in ("logits", "probs") if own in asked.row.get(part, ())]
+    return {part: {other: asked.row[part][own]} for part in parts}
 
 
 def _taken_for_logits(asked: Asked) -> Row:
@@ -481,6 +503,9 @@ def _without_last(size: int, is_summed: bool, asked: Asked) -> Row:
 
 
 QUESTIONS: Final[Mapping[str, Change]] = {
+    "a threshold of min-p that is not multiplied by the largest probability": _absolute,
+    "rows of f16 read as bf16": partial(_of_type, "f16", "bf16"),
+    "rows of bf16 read as f16": partial(_of_type, "bf16", "f16"),
     "probabilities that are taken for logits": _taken_for_logits,
     **{
         f"the last block of {size:,} tokens, if it is incomplete, left out{VARIANT}{is_summed}": (
@@ -519,7 +544,11 @@ QUESTIONS: Final[Mapping[str, Change]] = {
     "drafts that are judged with the random number of the next draft": partial(
         _coins, lambda count: [*range(1, count), count - 1]
     ),
-    **{says: partial(_with_rounded, rounded) for says, rounded in ROUNDED.items()},
+    **{says: partial(_with_rounded, rounded, 0) for says, rounded in ROUNDED.items()},
+    "1 - u for the number u behind the drafts": partial(_with_rounded, lambda u: 1 - u, -1),
+    "a token behind drafts whose sum only reaches the number": partial(
+        _with_rounded, lambda number: nextafter(number, 0.0), -1
+    ),
     **{
         f"0 for subnormal numbers of rows in {dtype}": partial(_flushed, dtype)
         for dtype in SMALLEST_NORMAL
@@ -620,6 +649,10 @@ def _other_steps(row: Row) -> Iterator[tuple[str, Sequence[Row]]]:
         yield f"steps with {name} twice", [s for s in steps for _ in range(1 + (s in own))]
         if rest:
             yield f"steps without {name}", rest
+        yield (
+            f"steps without {name} unless it is the first",
+            [step for at, step in enumerate(steps) if not at or step["step"] != name],
+        )
     for at, (first, second) in enumerate(pairwise(steps)):
         if first["step"] != second["step"]:
             swapped = [*steps[:at], second, first, *steps[at + 2 :]]

@@ -213,12 +213,31 @@ def _of_sums(key: str, want: Sequence[float], have: Sequence[float]) -> Iterator
     within = max(CLOSE * abs(lacks), most - least)
     if lacks > 0:
         yield from _of_block(until, lacks, within)
+    yield from _of_threads(probs, lacks, within) if lacks > 0 else ()
     for says, summed in SUMS.items() if len(probs) <= _LONGEST_SUMMED else ():
         if abs(summed(probs, until) / until[-1] - 1 / factor) <= within:
             yield says
     if abs(factor - 1) < _IN_16_BITS:
         yield f"all {named}: {OF_ANY_SUM}inexact, perhaps it has 16 bits"
     yield f"all {named}: {OF_ANY_SUM}{'small' if lacks > 0 else 'large'}"
+
+
+def _of_threads(probs: Sequence[float], lacks: float, within: float) -> Iterator[str]:
+    """Yield which threads of a block read what a sum lacks, each the next numbers in turn."""
+    for read in (4, 1, 8, 2):
+        for size in HALVED if len(probs) > FIRST_BLOCK * read else ():
+            every = range(0, min(len(probs), size * read), read)
+            threads = [
+                sum(sum(probs[at + by :: size * read]) for by in range(read)) for at in every
+            ]
+            which = {
+                "the first thread of each warp but the first": sum(threads[32::32]),
+                "every second thread": sum(threads[1::2]),
+                "the last warp": sum(threads[size - 32 :]),
+            }
+            for says, missing in which.items():
+                if missing and abs(missing - lacks) <= within:
+                    yield f"the sum lacks {says}, in blocks of {size:,} threads"
 
 
 _IN_16_BITS: Final = 0.02
@@ -283,6 +302,8 @@ def _of_kept(
             yield f"at most {most:,} tokens of each block of {size:,} are kept"
     if not missing and len(foreign) == 1:
         yield "one token more is kept"
+    if not missing and len(foreign) % 256 == 0:
+        yield "a multiple of 256 tokens more is kept: perhaps a counter has 8 bits"
 
 
 def _of_missing(missing: set[int], have: set[int], count: int) -> Iterator[str]:
@@ -322,6 +343,9 @@ _NARROW: Final[Sequence[tuple[str, Type]]] = (("binary16", "f16"), ("bfloat16", 
 def _of_rounded(lost: Sequence[float], more: Sequence[float]) -> Iterator[str]:
     """Yield why numbers of tokens that are confused may be taken for one number."""
     if not lost or not more or {*lost} == {*more}:
+        return
+    if all(abs(number) < SMALLEST_NORMAL["f32"] for number in (*lost, *more)):
+        yield "subnormal numbers are taken for 0"
         return
     for says, compared in COMPARED.items():
         numbers = {compared(number) for number in (*lost, *more)}
