@@ -103,15 +103,6 @@ def _partial_maximum(part: Part, size: int, asked: Asked) -> Row:
     return {"params": {**params, "m": pack([m * whole], "f64")}} if m and 0 < whole < 1 else {}
 
 
-def _absolute(asked: Asked) -> Row:
-    """Return a threshold of min-p as if it were one for the numbers of a row themselves."""
-    if asked.op != "min_p" or "probs" not in asked.row or not any(asked.weights):
-        return {}
-    params, most = asked.row["params"], max(asked.weights)
-    m = unpack_parameters(params).get("m", 0.0)
-    return {"params": {**params, "m": pack([min(m / most, 1.0)], "f64")}}
-
-
 # ---- histories
 
 Tokens: TypeAlias = list[int]
@@ -465,7 +456,7 @@ def _normal(numbers: Sequence[float], dtype: Type) -> list[float]:
 def _of_type(own: Type, other: Type, asked: Asked) -> Row:
     """Return rows of a type whose bits are read as numbers of another one."""
     parts = [part for part in ("logits", "probs") if own in asked.row.get(part, ())]
-    return {part: {other: asked.row[part][own]} for part in parts}
+    return {part: pack(unpack({other: asked.row[part][own]}), "f32") for part in parts}
 
 
 def _taken_for_logits(asked: Asked) -> Row:
@@ -503,7 +494,6 @@ def _without_last(size: int, is_summed: bool, asked: Asked) -> Row:
 
 
 QUESTIONS: Final[Mapping[str, Change]] = {
-    "a threshold of min-p that is not multiplied by the largest probability": _absolute,
     "rows of f16 read as bf16": partial(_of_type, "f16", "bf16"),
     "rows of bf16 read as f16": partial(_of_type, "bf16", "f16"),
     "probabilities that are taken for logits": _taken_for_logits,

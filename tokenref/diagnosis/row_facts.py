@@ -223,21 +223,16 @@ def _of_sums(key: str, want: Sequence[float], have: Sequence[float]) -> Iterator
 
 
 def _of_threads(probs: Sequence[float], lacks: float, within: float) -> Iterator[str]:
-    """Yield which threads of a block read what a sum lacks, each the next numbers in turn."""
+    """Yield which threads of a block read what a sum lacks. Each reads the next numbers in turn."""
     for read in (4, 1, 8, 2):
-        for size in HALVED if len(probs) > FIRST_BLOCK * read else ():
-            every = range(0, min(len(probs), size * read), read)
-            threads = [
-                sum(sum(probs[at + by :: size * read]) for by in range(read)) for at in every
-            ]
-            which = {
-                "the first thread of each warp but the first": sum(threads[32::32]),
-                "every second thread": sum(threads[1::2]),
-                "the last warp": sum(threads[size - 32 :]),
-            }
-            for says, missing in which.items():
-                if missing and abs(missing - lacks) <= within:
-                    yield f"the sum lacks {says}, in blocks of {size:,} threads"
+        for size in HALVED if FIRST_BLOCK * read < len(probs) <= _LONGEST_SUMMED else ():
+            starts = range(0, min(len(probs), size * read), read)
+            threads = [sum(sum(probs[at + n :: size * read]) for n in range(read)) for at in starts]
+            firsts, last = sum(threads[32::32]), sum(threads[size - 32 :])
+            if firsts and abs(firsts - lacks) <= within:
+                yield f"the sum lacks the first lane of each warp but one, in blocks of {size:,}"
+            if last and abs(last - lacks) <= within:
+                yield f"the sum lacks the last warp of each block of {size:,}"
 
 
 _IN_16_BITS: Final = 0.02

@@ -76,6 +76,14 @@ def _reached(asked: Asked, count: int) -> Row:
     return {"keep": sorted(asked.falling[: max(count, least)])}
 
 
+def _absolute(asked: Asked) -> Row:
+    """Return what min-p keeps if its threshold is not relative to the largest weight."""
+    if asked.op != "min_p" or "probs" not in asked.row:
+        return {}
+    least = unpack_parameters(asked.row["params"]).get("m", 0.0)
+    return _reached(asked, sum(weight >= least for weight in asked.weights if weight))
+
+
 # ---- fused steps
 
 
@@ -676,6 +684,7 @@ ANSWERS: Final[Mapping[str, Change]] = {
         for says, rounded in ROUNDED.items()
     },
     "token 0 for the random number 0": _zero_for_zero,
+    "a threshold of min-p that is not multiplied by the largest probability": _absolute,
     "every token kept for the threshold 0": _all_for_zero,
     "the logarithm of a rounded probability": _logarithms,
     "the largest logit added to the logarithm of the sum, and rounded": partial(
