@@ -12,6 +12,7 @@ tokens, `_of_token` for one token.
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import accumulate, pairwise
 from math import ceil, gcd, log
 from typing import Any, Final
@@ -154,12 +155,23 @@ def _right(case: Case) -> Mapping[str, Any] | None:
 # ---- own random numbers
 
 
+_USED_AGAIN: Final = "each random number is used several times"
+
+
 def _of_counts(counts: Mapping[int, int], asked: Mapping[str, Any]) -> Iterator[str]:
     """Yield what is wrong with random numbers, given how often they drew each token."""
     if len(counts) == 1:
         yield "every draw gives the same token"
     elif len(counts) * log(gcd(*counts.values())) > _LIKELIER:  # which is no chance
-        yield "the counts have a common divisor: each random number is used several times"
+        yield _USED_AGAIN
+    each, chance, is_again = asked["draws"] / 256, 0.0, True  # how often a number is used
+    for count in counts.values():
+        numbers = max(1, round(count / each))
+        within = 2 * numbers**0.5 + 1  # as some numbers are used once more
+        is_again &= abs(count - numbers * each) <= within
+        chance += log(min(1.0, 2 * within / each))
+    if is_again and chance < -_LIKELIER / 2:
+        yield "random numbers come again after 256 of them"
     weights = unpack(asked["probs"]) if "probs" in asked else weights_of(unpack(asked["logits"]))
     if asked["params"] or not 0 <= min(counts) <= max(counts) < len(weights):
         return
@@ -178,15 +190,17 @@ def _of_counts(counts: Mapping[int, int], asked: Mapping[str, Any]) -> Iterator[
             yield f"random numbers seem to {says}"
 
 
+def _until(end: float, number: float) -> float:
+    return min(number / end, 1.0)
+
+
+def _in_bits(bits: int, number: float) -> float:
+    return ceil(number * 2**bits) / 2**bits
+
+
 _OTHER_NUMBERS: Final[Mapping[str, Callable[[float], float]]] = {
-    **{
-        f"have {bits} bits": lambda number, bits=bits: ceil(number * 2**bits) / 2**bits
-        for bits in (8, 10, 11, 16)
-    },
-    **{
-        f"end at {end}": lambda number, end=end: min(number / end, 1.0)
-        for end in (0.999, 0.99, 0.95, 0.9, 0.75, 0.5)
-    },
+    **{f"have {bits} bits": partial(_in_bits, bits) for bits in (8, 10, 11, 16)},
+    **{f"end at {end}": partial(_until, end) for end in (0.999, 0.99, 0.95, 0.9, 0.75, 0.5)},
 }
 """Which share of the random numbers of a program is less than a number."""
 
@@ -203,6 +217,8 @@ def _of_own_draws(calls: Sequence[Sequence[int]]) -> Iterator[str]:
         yield "every call draws the tokens of the first one"
     elif all(len({*row}) == 1 < len(row) for row in calls):
         yield "all rows of a call draw the same token"
+    elif all([*one] == [*later] for one, later in zip(calls[::2], calls[1::2], strict=False)):
+        yield _USED_AGAIN
     elif all([*one[1:]] == [*later[:-1]] != [] for one, later in pairwise(calls)):
         yield "a call draws the tokens of the call before, moved by one row"
     for size in GROUPS:

@@ -453,12 +453,6 @@ def _normal(numbers: Sequence[float], dtype: Type) -> list[float]:
     return [copysign(0.0, n) if abs(n) < SMALLEST_NORMAL[dtype] else n for n in numbers]
 
 
-def _of_type(own: Type, other: Type, asked: Asked) -> Row:
-    """Return rows of a type whose bits are read as numbers of another one."""
-    parts = [part for part in ("logits", "probs") if own in asked.row.get(part, ())]
-    return {part: pack(unpack({other: asked.row[part][own]}), "f32") for part in parts}
-
-
 def _taken_for_logits(asked: Asked) -> Row:
     weights = unpack(asked.row["probs"]) if "probs" in asked.row else ()
     return {"probs": pack([exp(min(p, 700.0)) for p in weights], "f64")} if weights else {}
@@ -494,8 +488,6 @@ def _without_last(size: int, is_summed: bool, asked: Asked) -> Row:
 
 
 QUESTIONS: Final[Mapping[str, Change]] = {
-    "rows of f16 read as bf16": partial(_of_type, "f16", "bf16"),
-    "rows of bf16 read as f16": partial(_of_type, "bf16", "f16"),
     "probabilities that are taken for logits": _taken_for_logits,
     **{
         f"the last block of {size:,} tokens, if it is incomplete, left out{VARIANT}{is_summed}": (

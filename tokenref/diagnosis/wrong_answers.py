@@ -30,7 +30,7 @@ from tokenref.diagnosis.asked import (
 )
 from tokenref.diagnosis.misread_questions import ROUNDED, allowed_of
 from tokenref.diagnosis.mistakes import Summed, weights_of
-from tokenref.floats import Type, from_digits, nearest, pack, to_digits, type_of, unpack
+from tokenref.floats import Type, from_digits, is_numbers, nearest, pack, to_digits, type_of, unpack
 from tokenref.questions.sampling import unpack_parameters
 from tokenref.record import FILTER_OPS
 from tokenref.rules import STANDARD
@@ -249,6 +249,21 @@ def _twice_rounded(before: Type, own: Type, asked: Asked) -> Row:
         return {}
     exact = unpack(asked.wide[part])
     return {part: pack([nearest(nearest(number, before), own) for number in exact], own)}
+
+
+def _of_type(own: Type, other: Type, asked: Asked) -> Row:
+    """Return the answer to rows whose bits are read as numbers of another type."""
+    parts = [part for part in ("logits", "probs") if own in asked.row.get(part, ())]
+    if not parts or asked.op == "token_mask":  # which copies bits
+        return {}
+    rows = {part: pack(unpack({other: asked.row[part][own]}), "f32") for part in parts}
+    out = asked.ask({**asked.row, **rows}) or {}
+    return {
+        key: pack([nearest(number, own) for number in unpack(part)], own)
+        if is_numbers(part)
+        else part
+        for key, part in out.items()
+    }
 
 
 def _not_farther(exact: float, right: float, dtype: Type) -> float:
@@ -736,6 +751,8 @@ ANSWERS: Final[Mapping[str, Change]] = {
         f"a residual of at least {least:g}": partial(_with_least, least)
         for least in (1e-5, 1e-6, 1e-7, 1e-8, 1e-9, 1e-10, 1e-12)
     },
+    "rows of f16 read as bf16": partial(_of_type, "f16", "bf16"),
+    "rows of bf16 read as f16": partial(_of_type, "bf16", "f16"),
     "numbers of f16 rounded to bf16 before": partial(_twice_rounded, "bf16", "f16"),
     "numbers of bf16 rounded to f16 before": partial(_twice_rounded, "f16", "bf16"),
     **{says: partial(_speculated, partial(_judged, by)) for says, by in _JUDGED.items()},
