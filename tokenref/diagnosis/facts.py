@@ -195,7 +195,7 @@ def _until(end: float, number: float) -> float:
 
 
 def _in_bits(bits: int, number: float) -> float:
-    return ceil(number * 2**bits) / 2**bits
+    return ceil(number * 2.0**bits) / 2.0**bits
 
 
 _OTHER_NUMBERS: Final[Mapping[str, Callable[[float], float]]] = {
