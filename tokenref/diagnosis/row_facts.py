@@ -341,7 +341,6 @@ def _of_rounded(lost: Sequence[float], more: Sequence[float]) -> Iterator[str]:
         return
     if all(abs(number) < SMALLEST_NORMAL["f32"] for number in (*lost, *more)):
         yield "subnormal numbers are taken for 0"
-        return
     for says, compared in COMPARED.items():
         numbers = {compared(number) for number in (*lost, *more)}
         if len(numbers) == 1 and numbers != {-inf}:
