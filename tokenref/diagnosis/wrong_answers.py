@@ -14,6 +14,7 @@ from math import exp, fsum, inf, isinf, log, log2
 from typing import Any, Final, TypeAlias
 
 from sampling_ref import RowError, Use, chain
+from sampling_ref.errors import UndecidedError
 from sampling_ref.random.philox import philox_block
 from sampling_ref.row import whole_numbers
 from sampling_ref.speculative.shares import read_exactly, token_at
@@ -254,10 +255,13 @@ def _twice_rounded(before: Type, own: Type, asked: Asked) -> Row:
 def _of_type(own: Type, other: Type, asked: Asked) -> Row:
     """Return the answer to rows whose bits are read as numbers of another type."""
     parts = [part for part in ("logits", "probs") if own in asked.row.get(part, ())]
-    if not parts or asked.op == "token_mask":  # which copies bits
+    if not parts or asked.profile != STANDARD or asked.op == "token_mask":  # which copies bits
         return {}
     rows = {part: pack(unpack({other: asked.row[part][own]}), "f32") for part in parts}
-    out = asked.ask({**asked.row, **rows}) or {}
+    try:
+        out = asked.ask({**asked.row, **rows}) or {}
+    except UndecidedError:  # two numbers that are nearly equal
+        return {}
     return {
         key: pack([nearest(number, own) for number in unpack(part)], own)
         if is_numbers(part)
