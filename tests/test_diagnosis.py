@@ -1224,6 +1224,18 @@ def with_turned_bytes(numbers: Mapping[str, str]) -> dict[str, str]:
             ("sampling/softmax/long/1024-f32", by_sum(summed), fact)
             for summed, fact in (
                 (without_odd, "the sum lacks every second token"),
+                (
+                    lambda row: sum(x for at, x in enumerate(row) if at // 4 % 2 == 0),
+                    "the sum lacks every second group of 4 tokens",
+                ),
+                (
+                    lambda row: sum(x for at, x in enumerate(row) if at == 0 or at % 64),
+                    "the sum lacks the first token of each block of 64 but one",
+                ),
+                (
+                    lambda row: sum(x for at, x in enumerate(row) if at // 4 % 128 < 96),
+                    "the sum lacks the last warp of each block of 128",
+                ),
                 (without_later_blocks, "the sum lacks the second half of the blocks of 256"),
                 (without_later_halves, "the sum lacks the second half of each block of 256 tokens"),
                 (with_the_last_twice, "the sum has the last block of 1,024 twice if it is full"),
@@ -1836,6 +1848,38 @@ def one_draft_less(session: SamplerSession, op: str, request: Mapping[str, Any])
     return Ok({"accepted": count - 1, "tokens": right.out["tokens"][:-1]})
 
 
+def zero_behind_drafts(session: SamplerSession, op: str, request: Mapping[str, Any]) -> Answer:
+    right = session.answer(op, request)
+    if op != "speculative" or not isinstance(right, Ok):
+        return right
+    *drafts, last = right.out["tokens"]
+    is_all = len(drafts) == len(request["tokens"])
+    return Ok({**right.out, "tokens": [*drafts, 0 if is_all else last]})
+
+
+def with_an_absolute_threshold(
+    session: SamplerSession, op: str, request: Mapping[str, Any]
+) -> Answer:
+    right = session.answer(op, request)
+    if op != "min_p" or "probs" not in request or not isinstance(right, Ok):
+        return right
+    row, params = unpack(request["probs"]), request["params"]
+    order = sorted(range(len(row)), key=lambda token: -row[token])
+    least, (m,) = params.get("least", 1), unpack(params["m"])
+    keep = {token for token in order if row[token] >= m and row[token]}
+    return Ok({"keep": sorted({*keep, *(token for token in order[:least] if row[token])})})
+
+
+def with_an_epsilon(session: SamplerSession, op: str, request: Mapping[str, Any]) -> Answer:
+    right = session.answer(op, request)
+    if op != "residual" or not isinstance(right, Ok):
+        return right
+    p, q = (unpack(request[name]) for name in ("target", "draft"))
+    left = [max(a / sum(p) - b / sum(q), 1e-9) for a, b in zip(p, q, strict=True)]
+    dtype = type_of(right.out["probs"])
+    return Ok({"probs": pack([nearest(x / sum(left), dtype) for x in left], dtype)})
+
+
 def with_the_next_coin(session: SamplerSession, op: str, request: Mapping[str, Any]) -> Answer:
     if op != "speculative" or not isinstance(session.answer(op, request), Ok):
         return session.answer(op, request)
@@ -1916,6 +1960,13 @@ def with_places(places: Callable[[int, int], bool], ops: set[str]) -> Callable[.
         ),
         ("penalties", repeated("presence", 0), "a presence penalty that counts each occurrence"),
         ("speculative", one_draft_less, "one draft less if all are accepted"),
+        ("speculative", zero_behind_drafts, "token 0 behind drafts that are all accepted"),
+        (
+            "min_p",
+            with_an_absolute_threshold,
+            "a threshold of min-p that is not multiplied by the largest probability",
+        ),
+        ("residual", with_an_epsilon, "a residual of at least 1e-09"),
         (
             "speculative",
             with_the_next_coin,
@@ -1950,6 +2001,11 @@ def with_places(places: Callable[[int, int], bool], ops: set[str]) -> Callable[.
             "typical",
             typical_by(lambda s, h: s - h),
             "the surprise less the entropy, with its sign, not the distance",
+        ),
+        (
+            "typical",
+            typical_by(lambda s, h: h - s),
+            "the entropy less the surprise, with its sign, not the distance",
         ),
         (
             "typical",
@@ -2218,6 +2274,26 @@ def test_random_numbers_of_few_bits_are_seen(
             assert (f"random numbers seem to have {bits} bits" in facts) == few, (law, facts)
 
 
+@pytest.mark.parametrize(
+    ("wrong", "fact"),
+    [
+        (lambda numbers: numbers[:256] * 391, "random numbers come again after 256 of them"),
+        (lambda numbers: numbers[:25_000] * 4, "each random number is used several times"),
+        (lambda numbers: [x * 0.99 for x in numbers], "random numbers seem to end at 0.99"),
+    ],
+)
+def test_random_numbers_that_come_again_or_end_early_are_seen(
+    catalogue: Catalogue, wrong: Callable[[list[float]], list[float]], fact: str
+) -> None:
+    random, case = Random(SEED), catalogue.records["sampling/stat/laws/long-tail"]
+    sums = [*accumulate(unpack(msgspec.to_builtins(case.input)["probs"]))]
+    right = [random.random() for _ in range(100_000)]
+    for numbers in (right, wrong(right)[:100_000]):
+        drawn = Counter(bisect_right(sums, number * sums[-1]) for number in numbers)
+        facts = facts_of(case, Ok({"counts": [[*pair] for pair in drawn.items()]}))
+        assert (fact in facts) == (numbers is not right), facts
+
+
 def test_groups_that_say_least_are_printed_after_all_others(catalogue: Catalogue) -> None:
     """Long inputs stand behind failures without a cause, of which there are samples."""
     from tokenref.reports.terminal import in_order
@@ -2247,6 +2323,7 @@ def test_late_draws_are_told_the_option_for_more_time(catalogue: Catalogue) -> N
     [
         ([[0, 1, 2]] * 4, "every call draws the tokens of the first one"),
         ([[0, 0], [1, 1], [2, 2]], "all rows of a call draw the same token"),
+        ([[0, 1], [0, 1], [2, 1], [2, 1]], "each random number is used several times"),
         (
             [[0, 1, 2], [1, 2, 0], [2, 0, 1]],
             "a call draws the tokens of the call before, moved by one row",

@@ -228,6 +228,9 @@ def _of_known_size(group: str, says: str, cases: Sequence[Case]) -> tuple[str, s
 
 # ---- naming
 
+_MANY_PLACES: Final = 2
+"""How many operations fail if what they have in common says more than a cause of one of them."""
+
 
 class _Naming:
     """Failures, and what is said about those that have a name."""
@@ -277,12 +280,29 @@ class _Naming:
             self.groups.setdefault(group, (says, []))[1].append(self.unnamed.pop(record).case.id)
             self.left.pop(record, None)
 
+    def name_at_once(self) -> None:
+        """Name what nearly all failures have in common if no cause explains most of them."""
+        valid = {r: seen for here in by_place(self.every).values() for r, seen in here.items()}
+        telling = [record for record, seen in valid.items() if seen.facts]
+        best = max((len(match.hits) for match in self.matches), default=0)
+        fewest = max(NEARLY_ALL * len(telling), MOST * len(valid), 2 * FEWEST)
+        if best >= fewest or len({place_of(seen.case) for seen in valid.values()}) < _MANY_PLACES:
+            return
+        counts = Counter(fact for record in telling for fact in valid[record].facts)
+        for fact, count in counts.items():
+            is_said = fact not in VAGUE - {ORDERED} and OF_ANY_SUM not in fact
+            if is_said and count >= fewest:
+                records = [record for record in telling if fact in valid[record].facts]
+                self.name(fact, f"have in common: {fact}", records)
+                return
+
     def name_by_signatures(self) -> None:
         """Name the causes that explain the failures of all operations together."""
         for match in likely(self.matches, self.failed, self.fewest, self.known.left_out):
             is_own = are_own_draws(match, self.failed)
-            facts = ({*self.failed[record].facts} for record in match.hits)
-            if is_own and len(match.causes) > 1 and set.intersection(*facts):
+            facts = Counter(fact for record in match.hits for fact in self.failed[record].facts)
+            is_fact = max(facts.values(), default=0) >= MOST * len(match.hits)
+            if is_own and len(match.causes) > 1 and is_fact:
                 continue  # a fact says more than bugs of which only is known which draws fail
             self.name(match.name, match.said(("match", "resemble")[is_own]), match.hits)
         self._set_aside()
@@ -434,6 +454,7 @@ class _Naming:
 
 
 _IN_ORDER: Final[Sequence[Callable[[_Naming], None]]] = (
+    _Naming.name_at_once,
     _Naming.name_by_signatures,
     _Naming.name_by_operation,
     _Naming.name_similar,

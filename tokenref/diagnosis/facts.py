@@ -11,9 +11,10 @@ tokens, `_of_token` for one token.
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import accumulate, pairwise
-from math import ceil, log
+from math import ceil, gcd, log
 from typing import Any, Final
 
 import msgspec
@@ -154,19 +155,31 @@ def _right(case: Case) -> Mapping[str, Any] | None:
 # ---- own random numbers
 
 
+_USED_AGAIN: Final = "each random number is used several times"
+
+
 def _of_counts(counts: Mapping[int, int], asked: Mapping[str, Any]) -> Iterator[str]:
     """Yield what is wrong with random numbers, given how often they drew each token."""
     if len(counts) == 1:
         yield "every draw gives the same token"
+    elif len(counts) * log(gcd(*counts.values())) > _LIKELIER:  # which is no chance
+        yield _USED_AGAIN
+    each, chance, is_again = asked["draws"] / 256, 0.0, True  # how often a number is used
+    for count in counts.values():
+        numbers = max(1, round(count / each))
+        within = 2 * numbers**0.5 + 1  # as some numbers are used once more
+        is_again &= abs(count - numbers * each) <= within
+        chance += log(min(1.0, 2 * within / each))
+    if is_again and chance < -_LIKELIER / 2:
+        yield "random numbers come again after 256 of them"
     weights = unpack(asked["probs"]) if "probs" in asked else weights_of(unpack(asked["logits"]))
     if asked["params"] or not 0 <= min(counts) <= max(counts) < len(weights):
         return
     sums = [0.0, *accumulate(weights)]
     until = [each / sums[-1] for each in sums]
     law = [end - start for start, end in pairwise(until)]
-    for bits in (8, 10, 11, 16):
-        starts = (ceil(each * 2**bits) for each in until)
-        other = [(end - start) / 2**bits for start, end in pairwise(starts)]
+    for says, narrowed in _OTHER_NUMBERS.items():
+        other = [end - start for start, end in pairwise(map(narrowed, until))]
         pairs = [(counts.get(token, 0), asked["draws"] * each) for token, each in enumerate(other)]
         if any(count and not wanted for count, wanted in pairs):
             continue
@@ -174,8 +187,22 @@ def _of_counts(counts: Mapping[int, int], asked: Mapping[str, Any]) -> Iterator[
         possible = sum(wanted > 0 for _, wanted in pairs)
         likelier = sum(count * log(other[t] / law[t]) for t, count in counts.items())
         if far < possible + 5 * (2 * possible) ** 0.5 and likelier > _LIKELIER:
-            yield f"random numbers seem to have {bits} bits"
+            yield f"random numbers seem to {says}"
 
+
+def _until(end: float, number: float) -> float:
+    return min(number / end, 1.0)
+
+
+def _in_bits(bits: int, number: float) -> float:
+    return ceil(number * 2.0**bits) / 2.0**bits
+
+
+_OTHER_NUMBERS: Final[Mapping[str, Callable[[float], float]]] = {
+    **{f"have {bits} bits": partial(_in_bits, bits) for bits in (8, 10, 11, 16)},
+    **{f"end at {end}": partial(_until, end) for end in (0.999, 0.99, 0.95, 0.9, 0.75, 0.5)},
+}
+"""Which share of the random numbers of a program is less than a number."""
 
 _LIKELIER: Final = 10
 """The logarithm of how much likelier counts must be by another law."""
@@ -190,6 +217,8 @@ def _of_own_draws(calls: Sequence[Sequence[int]]) -> Iterator[str]:
         yield "every call draws the tokens of the first one"
     elif all(len({*row}) == 1 < len(row) for row in calls):
         yield "all rows of a call draw the same token"
+    elif all([*one] == [*later] for one, later in zip(calls[::2], calls[1::2], strict=False)):
+        yield _USED_AGAIN
     elif all([*one[1:]] == [*later[:-1]] != [] for one, later in pairwise(calls)):
         yield "a call draws the tokens of the call before, moved by one row"
     for size in GROUPS:

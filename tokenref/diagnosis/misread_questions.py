@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import accumulate, groupby, pairwise, product
-from math import copysign, exp, fsum, inf, log
+from math import copysign, exp, fsum, inf, log, nextafter
 from sys import float_info
 from typing import Any, Final, TypeAlias
 
@@ -205,6 +205,11 @@ _PERTURBED: Final[Mapping[str, Sequence[tuple[str, Callable[..., Any], Sequence[
             _NARROW_ENDS,
         ),  # 0 leaves it out
         ("{name} modulo {:,}" + VARIANT + "0", lambda n, number, _: number % n, _NARROW_ENDS),
+        (
+            "{name} of which only the lowest {} bits are read, and a sign, and at least 1",
+            lambda bits, number, _: max((number + 2 ** (bits - 1)) % 2**bits - 2 ** (bits - 1), 1),
+            (32,),
+        ),
         ("{name} modulo {:,}, and at least 1", lambda n, number, _: number % n or 1, _NARROW_ENDS),
         (
             "{name} of at most the number of tokens less {}",
@@ -404,15 +409,17 @@ ROUNDED: Final[Mapping[str, Callable[[float], float]]] = {
     "random numbers rounded to bfloat16": lambda number: nearest(number, "bf16"),
     "random numbers rounded to binary16": lambda number: nearest(number, "f16"),
     "random numbers rounded to binary32": lambda number: nearest(number, "f32"),
+    "1 - u for the random number u": lambda number: 1 - number,
 }
 
 
-def _with_rounded(rounded: Callable[[float], float], asked: Asked) -> Row:
+def _with_rounded(rounded: Callable[[float], float], first: int, asked: Asked) -> Row:
+    """Return random numbers that become others from the first on, which is -1 behind drafts."""
     name = "draw" if asked.op == "steps" else "uniforms"
-    if name not in asked.row or asked.op == "uniforms":
+    if name not in asked.row or asked.op == "uniforms" or (first and asked.op != "speculative"):
         return {}
     numbers = unpack(asked.row[name])
-    changed = [min(rounded(number), BELOW_1) for number in numbers]
+    changed = [*numbers[:first], *(min(rounded(n), BELOW_1) for n in numbers[first:])]
     return {name: pack(changed, "f64")} if changed != numbers else {}
 
 
@@ -519,7 +526,11 @@ QUESTIONS: Final[Mapping[str, Change]] = {
     "drafts that are judged with the random number of the next draft": partial(
         _coins, lambda count: [*range(1, count), count - 1]
     ),
-    **{says: partial(_with_rounded, rounded) for says, rounded in ROUNDED.items()},
+    **{says: partial(_with_rounded, rounded, 0) for says, rounded in ROUNDED.items()},
+    "1 - u for the number u behind the drafts": partial(_with_rounded, lambda u: 1 - u, -1),
+    "a token behind drafts whose sum only reaches the number": partial(
+        _with_rounded, lambda number: nextafter(number, 0.0), -1
+    ),
     **{
         f"0 for subnormal numbers of rows in {dtype}": partial(_flushed, dtype)
         for dtype in SMALLEST_NORMAL
@@ -620,6 +631,10 @@ def _other_steps(row: Row) -> Iterator[tuple[str, Sequence[Row]]]:
         yield f"steps with {name} twice", [s for s in steps for _ in range(1 + (s in own))]
         if rest:
             yield f"steps without {name}", rest
+        yield (
+            f"steps without {name} unless it is the first",
+            [step for at, step in enumerate(steps) if not at or step["step"] != name],
+        )
     for at, (first, second) in enumerate(pairwise(steps)):
         if first["step"] != second["step"]:
             swapped = [*steps[:at], second, first, *steps[at + 2 :]]

@@ -7,7 +7,9 @@ question. Both use the names in these tables, so a new mistake is one line here.
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import partial
+from itertools import accumulate
 from math import exp
+from operator import truediv
 from typing import Final, TypeAlias
 
 from tokenref.floats import from_digits, nearest, to_digits
@@ -153,6 +155,24 @@ def _own_maxima(
     return total * most
 
 
+def _by_threads(
+    is_late: bool, read: int, size: int, weights: Sequence[float], _: Sequence[float]
+) -> float:
+    """Return the sum of threads, each of which reads the next numbers of a block in turn.
+
+    They are divided by their own maximum, or what they add is by the largest one until then.
+    """
+    most, total, step = max(weights), 0.0, size * read
+    for first in range(0, min(step, len(weights)), read):
+        starts = range(first, len(weights), step)
+        own = [weight for at in starts for weight in weights[at : at + read] if weight]
+        if own and is_late:
+            total += max(own) * sum(map(truediv, own, accumulate(own, max)))
+        elif own:
+            total += sum(own) / max(own) * most
+    return total
+
+
 def _first_half(size: int, weights: Sequence[float], until: Sequence[float]) -> float:
     """Return the sum of the first half of the blocks."""
     blocks = -(-len(weights) // size)
@@ -236,6 +256,24 @@ _BY_SIZE: Final[Sequence[tuple[str, Callable[..., float], Sequence[int]]]] = (
         (2**16,),
     ),
     ("the sum has the last block of {:,} twice if it is full", _last_twice, (32, *HALVED)),
+    (
+        "the sum lacks every second group of {:,} tokens",
+        lambda n, *row: _first_of_blocks(n, 2 * n, *row),
+        (2, 4, 8),
+    ),
+    (
+        "the sum lacks the first token of each block of {:,} but one",
+        lambda n, weights, until: until[-1] - sum(weights[n::n]),
+        (32, *HALVED),
+    ),
+    *(
+        (f"{NOT_RESCALED}{says.format(read)}", partial(_by_threads, is_late, read), HALVED[2:])
+        for read in (1, 4)
+        for says, is_late in (
+            ("a thread that reads {} at once has a larger maximum, in blocks of {{:,}}", True),
+            ("threads that read {} at once have other maxima, in blocks of {{:,}}", False),
+        )
+    ),
 )
 
 SUMS: Final[Mapping[str, Summed]] = {

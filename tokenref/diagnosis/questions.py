@@ -64,6 +64,12 @@ def _is_odd(size: int, parts: Mapping[str, Any], rows: _Rows) -> bool:
     return any(start % size for start in _starts(parts, rows))
 
 
+def _has_more_rows(parts: Mapping[str, Any], _: object) -> bool:
+    rows = parts.get("rows", 0)  # of one law, or each another question
+    count = rows if isinstance(rows, int) else len(rows)
+    return count > 32 and count % 32 > 0
+
+
 def _has_own_histories(_: object, rows: _Rows) -> bool:
     return len({len(row.get("history", ())) for row in rows}) > 1
 
@@ -95,6 +101,7 @@ PROPERTIES: Final[Mapping[str, Callable[[Mapping[str, Any], _Rows], bool]]] = {
     "rows begin behind the first 65,536 numbers, and all others pass: perhaps by 16 bits": (
         lambda parts, rows: max(_starts(parts, rows)) >= 2**16
     ),
+    "more than 32 rows, whose number is no multiple of 32, and all others pass": _has_more_rows,
     "rows have histories of several lengths, and all others pass: perhaps they begin elsewhere": (
         _has_own_histories
     ),
@@ -114,8 +121,8 @@ def property_of_failures(
     seen = [each.case for here in by_place(failed).values() for each in here.values()]
     wrong = [case for case in seen if case.vocab is None]
     right = [case for case in passed if not isinstance(case.verdict, MustRefuse)] if wrong else []
-    if all(op_of(case) == "batch" for case in wrong):
-        batches = [case for case in right if op_of(case) == "batch"]
+    if all(op_of(case) in {"batch", "stat_batch"} for case in wrong):
+        batches = [case for case in right if op_of(case) in {"batch", "stat_batch"}]
         if says := _property_of(wrong, batches):
             return dict.fromkeys(ops, says)
     of_op: dict[str, tuple[list[Case], list[Case]]] = {op: ([], []) for op in ops}

@@ -213,12 +213,26 @@ def _of_sums(key: str, want: Sequence[float], have: Sequence[float]) -> Iterator
     within = max(CLOSE * abs(lacks), most - least)
     if lacks > 0:
         yield from _of_block(until, lacks, within)
+    yield from _of_threads(probs, lacks, within) if lacks > 0 else ()
     for says, summed in SUMS.items() if len(probs) <= _LONGEST_SUMMED else ():
         if abs(summed(probs, until) / until[-1] - 1 / factor) <= within:
             yield says
     if abs(factor - 1) < _IN_16_BITS:
         yield f"all {named}: {OF_ANY_SUM}inexact, perhaps it has 16 bits"
     yield f"all {named}: {OF_ANY_SUM}{'small' if lacks > 0 else 'large'}"
+
+
+def _of_threads(probs: Sequence[float], lacks: float, within: float) -> Iterator[str]:
+    """Yield which threads of a block read what a sum lacks. Each reads the next numbers in turn."""
+    for read in (4, 1, 8, 2):
+        for size in HALVED if FIRST_BLOCK * read < len(probs) <= _LONGEST_SUMMED else ():
+            starts = range(0, min(len(probs), size * read), read)
+            threads = [sum(sum(probs[at + n :: size * read]) for n in range(read)) for at in starts]
+            firsts, last = sum(threads[32::32]), sum(threads[size - 32 :])
+            if firsts and abs(firsts - lacks) <= within:
+                yield f"the sum lacks the first lane of each warp but one, in blocks of {size:,}"
+            if last and abs(last - lacks) <= within:
+                yield f"the sum lacks the last warp of each block of {size:,}"
 
 
 _IN_16_BITS: Final = 0.02
@@ -283,6 +297,8 @@ def _of_kept(
             yield f"at most {most:,} tokens of each block of {size:,} are kept"
     if not missing and len(foreign) == 1:
         yield "one token more is kept"
+    if not missing and len(foreign) % 256 == 0:
+        yield "a multiple of 256 tokens more is kept: perhaps a counter has 8 bits"
 
 
 def _of_missing(missing: set[int], have: set[int], count: int) -> Iterator[str]:
@@ -323,6 +339,8 @@ def _of_rounded(lost: Sequence[float], more: Sequence[float]) -> Iterator[str]:
     """Yield why numbers of tokens that are confused may be taken for one number."""
     if not lost or not more or {*lost} == {*more}:
         return
+    if all(abs(number) < SMALLEST_NORMAL["f32"] for number in (*lost, *more)):
+        yield "subnormal numbers are taken for 0"
     for says, compared in COMPARED.items():
         numbers = {compared(number) for number in (*lost, *more)}
         if len(numbers) == 1 and numbers != {-inf}:

@@ -14,6 +14,7 @@ from math import exp, fsum, inf, isinf, log, log2
 from typing import Any, Final, TypeAlias
 
 from sampling_ref import RowError, Use, chain
+from sampling_ref.errors import UndecidedError
 from sampling_ref.random.philox import philox_block
 from sampling_ref.row import whole_numbers
 from sampling_ref.speculative.shares import read_exactly, token_at
@@ -30,7 +31,7 @@ from tokenref.diagnosis.asked import (
 )
 from tokenref.diagnosis.misread_questions import ROUNDED, allowed_of
 from tokenref.diagnosis.mistakes import Summed, weights_of
-from tokenref.floats import Type, from_digits, nearest, pack, to_digits, type_of, unpack
+from tokenref.floats import Type, from_digits, is_numbers, nearest, pack, to_digits, type_of, unpack
 from tokenref.questions.sampling import unpack_parameters
 from tokenref.record import FILTER_OPS
 from tokenref.rules import STANDARD
@@ -74,6 +75,14 @@ def _reached(asked: Asked, count: int) -> Row:
         return {"token": min(count - 1, max(asked.falling))}
     least = unpack_parameters(asked.row["params"]).get("least", 1)
     return {"keep": sorted(asked.falling[: max(count, least)])}
+
+
+def _absolute(asked: Asked) -> Row:
+    """Return what min-p keeps if its threshold is not relative to the largest weight."""
+    if asked.op != "min_p" or "probs" not in asked.row:
+        return {}
+    least = unpack_parameters(asked.row["params"]).get("m", 0.0)
+    return _reached(asked, sum(weight >= least for weight in asked.weights if weight))
 
 
 # ---- fused steps
@@ -235,6 +244,32 @@ def _cut_off(types: Container[Type], asked: Asked) -> Row:
     return {part: pack(numbers, dtype)}
 
 
+def _twice_rounded(before: Type, own: Type, asked: Asked) -> Row:
+    part = _part(asked)
+    if not part or type_of(asked.out[part]) != own or part not in asked.wide:
+        return {}
+    exact = unpack(asked.wide[part])
+    return {part: pack([nearest(nearest(number, before), own) for number in exact], own)}
+
+
+def _of_type(own: Type, other: Type, asked: Asked) -> Row:
+    """Return the answer to rows whose bits are read as numbers of another type."""
+    parts = [part for part in ("logits", "probs") if own in asked.row.get(part, ())]
+    if not parts or asked.profile != STANDARD or asked.op == "token_mask":  # which copies bits
+        return {}
+    rows = {part: pack(unpack({other: asked.row[part][own]}), "f32") for part in parts}
+    try:
+        out = asked.ask({**asked.row, **rows}) or {}
+    except UndecidedError:  # two numbers that are nearly equal
+        return {}
+    return {
+        key: pack([nearest(number, own) for number in unpack(part)], own)
+        if is_numbers(part)
+        else part
+        for key, part in out.items()
+    }
+
+
 def _not_farther(exact: float, right: float, dtype: Type) -> float:
     """Return the next number of a type that is not farther from 0."""
     if abs(right) <= abs(exact):
@@ -371,7 +406,7 @@ def _sorted_by(key: Key, asked: Asked) -> Row:
     return {"keep": sorted({*kept, *order[: params.get("least", 1)]})}
 
 
-def _typical(distance: Callable[[float, float], Any], asked: Asked) -> Row:
+def _typical(distance: Callable[[float, float], Any], asked: Asked, *, mean: int = 0) -> Row:
     """Return what typical filtering keeps by another distance of surprises from the entropy."""
     params = unpack_parameters(asked.row["params"]) if asked.op == "typical" else {}
     if params.keys() != {"mass"} or asked.profile != STANDARD or not 0 < params["mass"] < 1:
@@ -379,6 +414,8 @@ def _typical(distance: Callable[[float, float], Any], asked: Asked) -> Row:
     total = asked.sums[-1]
     surprise = {token: -log(asked.weights[token] / total) for token in asked.falling}
     entropy = fsum(asked.weights[token] / total * surprise[token] for token in asked.falling)
+    if mean:
+        entropy = fsum(surprise.values()) / len(asked.weights)
     far = {token: distance(each, entropy) for token, each in surprise.items()}
     order = sorted(far, key=lambda token: far[token])
     sums = [*accumulate(asked.weights[token] for token in order)]
@@ -390,6 +427,7 @@ def _typical(distance: Callable[[float, float], Any], asked: Asked) -> Row:
 _DISTANCES: Final[Mapping[str, Callable[[float, float], float]]] = {
     "the entropy in bits, and surprises in nats": lambda s, entropy: abs(s - entropy / log(2)),
     "the surprise less the entropy, with its sign, not the distance": lambda s, e: s - e,
+    "the entropy less the surprise, with its sign, not the distance": lambda s, e: e - s,
     "the tokens that are farthest from the entropy first": lambda s, entropy: -abs(s - entropy),
 }
 """What programs take for the distance of a surprise from the entropy."""
@@ -487,6 +525,22 @@ def _one_draft_less(asked: Asked) -> Row:
     return {"accepted": count - 1, "tokens": asked.out["tokens"][:count]}
 
 
+def _zero_at_the_end(asked: Asked) -> Row:
+    drafts = asked.row["tokens"] if asked.op == "speculative" else ()
+    return {"tokens": [*drafts, 0]} if asked.out.get("accepted") == len(drafts) else {}
+
+
+def _with_least(least: float, asked: Asked) -> Row:
+    """Return a residual of which no number is 0."""
+    if asked.op != "residual" or asked.profile != STANDARD:
+        return {}
+    p, q = (unpack(asked.row[name]) for name in ("target", "draft"))
+    of_p, of_q = fsum(p), fsum(q)
+    left = [max(a / of_p - b / of_q, least) for a, b in zip(p, q, strict=True)]
+    dtype, total = type_of(asked.out["probs"]), fsum(left)
+    return {"probs": pack([nearest(number / total, dtype) for number in left], dtype)}
+
+
 def _speculated(change: Callable[["_Drafts"], Sequence[int]], asked: Asked) -> Row:
     """Return what a program may make of drafts."""
     row = asked.row
@@ -509,14 +563,19 @@ class _Drafts:
         self._u = read_exactly(unpack(row["uniforms"]), len(self.tokens) + 1)
 
     def accepted(
-        self, of: Fraction | None = None, row: int = 0, number: int = 0, token: int | None = None
+        self,
+        of: Fraction | None = None,
+        row: int = 0,
+        number: int = 0,
+        token: int | None = None,
+        first: int = 0,
     ) -> int:
         """Return how many drafts are accepted if u < p / q, or `of` for q.
 
         They are judged by a target row and a number behind their own, by their token or that of
-        one draft.
+        one draft. Those before the `first` are accepted.
         """
-        for at, own in enumerate(self.tokens):
+        for at, own in enumerate(self.tokens[first:], first):
             token_id = own if token is None else self.tokens[token]
             p, q = self._p[at + row], self._q[at]
             share = of or Fraction(q[token_id], sum(q))
@@ -559,6 +618,11 @@ def _rejected(change: _Rejected, drafts: _Drafts) -> Sequence[Any]:
     return (right, right) if right > last else (right, *change(right, last))
 
 
+def _one_too_few(drafts: _Drafts) -> Sequence[Any]:
+    right = drafts.accepted()
+    return (right - (0 < right < len(drafts.tokens)),) * 2
+
+
 def _at_most_drafts(most: int, row: int, drafts: _Drafts) -> Sequence[Any]:
     """Accept at most a number of drafts, then draw from the residual, the next row or the last."""
     right = drafts.accepted()
@@ -569,6 +633,7 @@ def _at_most_drafts(most: int, row: int, drafts: _Drafts) -> Sequence[Any]:
 
 _JUDGED: Final[Mapping[str, Mapping[str, Any]]] = {
     "drafts that are accepted if u < p, not if u < p / q": {"of": Fraction(1)},
+    "a first draft that is always accepted": {"first": 1},
     "drafts that are judged by the next target row": {"row": 1},
     "drafts that are judged with the next random number": {"number": 1},
     "drafts that are all judged by the token of the first": {"token": 0},
@@ -577,6 +642,7 @@ _JUDGED: Final[Mapping[str, Mapping[str, Any]]] = {
 _REJECTED: Final[Mapping[str, _Rejected]] = {
     "the residual of the next target row": lambda at, _: (at, at + 1),
     "the next draft's random number for the residual": lambda at, _: (at, at, at + 1),
+    "the residual of the first target row": lambda at, _: (at, 0),
     "the residual of the rows before": lambda at, _: (max(at - 1, 0), max(at - 1, 0)),
     "the target row without the draft's token for the residual": lambda *_: (_NOT_THE_DRAFT,),
     "the residual of the first draft's row": lambda *_: (0,),
@@ -619,6 +685,9 @@ ANSWERS: Final[Mapping[str, Change]] = {
         for way, key in enumerate(_BY_BITS)
     },
     **{says: partial(_typical, distance) for says, distance in _DISTANCES.items()},
+    "the mean of all surprises for the entropy": partial(
+        _typical, lambda s, mean: abs(s - mean), mean=1
+    ),
     **{
         f"logit 0 for the tokens that the last block of {size:,} lacks": partial(
             _with_log_of_sum, partial(_with_zeros, size)
@@ -634,6 +703,7 @@ ANSWERS: Final[Mapping[str, Change]] = {
         for says, rounded in ROUNDED.items()
     },
     "token 0 for the random number 0": _zero_for_zero,
+    "a threshold of min-p that is not multiplied by the largest probability": _absolute,
     "every token kept for the threshold 0": _all_for_zero,
     "the logarithm of a rounded probability": _logarithms,
     "the largest logit added to the logarithm of the sum, and rounded": partial(
@@ -679,6 +749,16 @@ ANSWERS: Final[Mapping[str, Change]] = {
     **{f"{n} rounds of Philox, not 10": partial(_with_rounds, n) for n in (6, 7, 8, 9)},
     "the target row for the residual": _target_row,
     "one draft less if all are accepted": _one_draft_less,
+    "one draft less if one is rejected": partial(_speculated, _one_too_few),
+    "token 0 behind drafts that are all accepted": _zero_at_the_end,
+    **{
+        f"a residual of at least {least:g}": partial(_with_least, least)
+        for least in (1e-5, 1e-6, 1e-7, 1e-8, 1e-9, 1e-10, 1e-12)
+    },
+    "rows of f16 read as bf16": partial(_of_type, "f16", "bf16"),
+    "rows of bf16 read as f16": partial(_of_type, "bf16", "f16"),
+    "numbers of f16 rounded to bf16 before": partial(_twice_rounded, "bf16", "f16"),
+    "numbers of bf16 rounded to f16 before": partial(_twice_rounded, "f16", "bf16"),
     **{says: partial(_speculated, partial(_judged, by)) for says, by in _JUDGED.items()},
     **{says: partial(_speculated, partial(_rejected, way)) for says, way in _REJECTED.items()},
     **{

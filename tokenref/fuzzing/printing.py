@@ -188,6 +188,10 @@ def print_summary(
         table.add_row(Text(name), f"{sum(row.values()):,}", *cells)
     console.print()
     console.print(table)
+    unasked = [op for op in plan.selection.ops if op not in counts and "--op" in plan.again]
+    if unasked:
+        said = f"no question was asked about {', '.join(unasked)}: ask more, or nothing else"
+        print_line(console, said, "yellow", above="\n")
     if any(each.get("known") for each in counts.values()):
         own = dict(pairwise(plan.again)).get("--known", "")
         where = own or "tokenref show docs/differences.md"
