@@ -245,11 +245,7 @@ def fill(
     if beside is not None:
         has = beside if present and beside.is_file() else _copy_for(out, beside, subject)
     beside = None if has else beside
-    for path in filter(None, (out, beside)):
-        if path.is_file() and not (replace or present):
-            how = "--replace to write it anew, or --append to add to its records"
-            raise InputError(f"{path} exists already; use {how}")
-        must_be_writable(path)
+    _must_be_new(out, beside, may_exist=replace or bool(present))
     asked = _texts(sources)
     name = vocabulary if is_known else Path(vocabulary).name
     if treated != "ordinary_added":
@@ -272,7 +268,8 @@ def fill(
             also=also,
             progress=show,
         )
-    _write(data, out, beside, copied := _content(subject, name, out) if beside else b"")
+    copied = _content(subject, name, out) if beside else b""
+    _write(data, out, beside, copied)
     again, more = wanted - count, f" added to {len(present):,}" * bool(present)
     cases = f"{count:,} case{'s' * (count != 1)}{more}, {again:,} duplicate{'s' * (again != 1)}"
     click.echo(f"{visible(str(out))}: {cases} omitted")
@@ -280,6 +277,15 @@ def fill(
         is_large = len(copied) >= 1_000_000 and (of_bytes or not treated)  # which needs its copy
         large = f", {len(copied) / 1e6:.0f} MB (--no-copy writes none)" * is_large
         click.echo(f"{visible(str(beside or has))}: the {kind}{large}")
+
+
+def _must_be_new(*paths: Path | None, may_exist: bool) -> None:
+    """Raise `InputError` for a file that cannot be written, or that exists and may not."""
+    for path in filter(None, paths):
+        if path.is_file() and not may_exist:
+            how = "--replace to write it anew, or --append to add to its records"
+            raise InputError(f"{path} exists already; use {how}")
+        must_be_writable(path)
 
 
 def _check_ops(

@@ -355,7 +355,7 @@ def _groups(request: Mapping[str, Any]) -> _Groups:
     return _groups_of(msgspec.json.encode(request["probs" if is_exact else "logits"]), is_exact)
 
 
-@lru_cache(maxsize=8)  # the rows of a batch are few, and repeat
+@lru_cache(maxsize=256)  # records about several operations share 225 rows
 def _groups_of(encoded: bytes, is_exact: bool) -> _Groups:
     row = Counter(n for n in unpack(msgspec.json.decode(encoded)) if -inf < n < inf)
     counts = sorted(row.items(), reverse=True)
