@@ -40,7 +40,7 @@ from tokenref.commands.text import _closed
 from tokenref.fetching import packaged_files
 from tokenref.record import canonical_json
 from tokenref.reports.changes import ONLY_IDS
-from tokenref.subjects import Subject, load_subject
+from tokenref.subjects import Subject, _digest_of, load_subject
 
 TEXT = "Hello, wörld! 你好 It's <|endoftext|> fine."
 
@@ -1060,6 +1060,7 @@ def test_a_vocabulary_is_loaded_and_hashed_once_for_all_its_goldens(
     texts.write_text("a\nb\nc\n", encoding="utf-8")
     fill: list[str | Path] = ["fill", "--replace", "--texts", texts, "--out", out]
     for vocabulary, hashes in ((pipeline_file, 1), ("tiny", 0)):  # a vocabulary has its own way
+        _digest_of.cache_clear()
         made = tokenref(*fill, "--vocabulary", vocabulary)
         assert made.exit_code == 0, made.output
         assert (len(loaded), len(hashed)) == (1, hashes)
