@@ -40,6 +40,7 @@ from tokenref.catalogue import is_large, open_catalogue
 from tokenref.cli import main
 from tokenref.commands.paths import output_console
 from tokenref.commands.report import Wanted
+from tokenref.diagnosis.facts import DIFFERS
 from tokenref.goldens import open_own
 from tokenref.known import Known
 from tokenref.questions.text import TextInput
@@ -1670,6 +1671,21 @@ def test_an_answer_that_depends_on_earlier_questions_is_said_to(tmp_path: Path) 
     shown = tokenref("check", "--cmd", command, "--op", "greedy", "--profile", "standard")
     assert shown.exit_code == 1
     assert "pass if a new process is asked nothing else: the program seems to keep" in shown.output
+
+
+def test_a_program_that_is_given_up_is_not_said_to_answer_otherwise(tmp_path: Path) -> None:
+    change = """
+        asked += 1
+        if asked > 5:
+            sys.exit(3)
+        if 'ok' in result:
+            result['ok']['token'] += 1
+    """
+    command = changed(tmp_path, change, before="asked = 0")
+    shown = tokenref("check", "--cmd", command, "--op", "greedy", "--restarts", 1)
+    assert shown.exit_code == 3  # as the page about CI says
+    assert "the engine was abandoned" in shown.output
+    assert DIFFERS not in shown.output
 
 
 def test_draws_of_a_stream_that_goes_on_are_not_said_to_depend_on_earlier_questions(

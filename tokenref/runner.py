@@ -216,6 +216,8 @@ def _ask_failures_again(results: dict[int, Result], sessions: "Sessions", seed: 
     for batch in batches(cases, seed + 1):  # among other questions than before
         for place, now in zip(batch, sessions.results([cases[at] for at in batch]), strict=True):
             before = results[failed[place]]
+            if now.status == "not_run":  # the program is lost
+                continue
             if (now.status, now.answer) != (before.status, before.answer):
                 results[failed[place]] = replace(before, facts=[DIFFERS])
 
