@@ -1234,7 +1234,12 @@ def with_turned_bytes(numbers: Mapping[str, str]) -> dict[str, str]:
                 ),
                 (
                     lambda row: sum(x for at, x in enumerate(row) if at // 4 % 128 < 96),
-                    "the sum lacks the last warp of each block of 128",
+                    "the sum lacks the last warp of each block of 128 threads that read 4 tokens "
+                    "at once",
+                ),
+                (
+                    lambda row: sum(x for at, x in enumerate(row) if at // 16 % 2 == 0),
+                    "the sum lacks every second group of 16 tokens",
                 ),
                 (without_later_blocks, "the sum lacks the second half of the blocks of 256"),
                 (without_later_halves, "the sum lacks the second half of each block of 256 tokens"),
@@ -1292,6 +1297,11 @@ def with_turned_bytes(numbers: Mapping[str, str]) -> dict[str, str]:
         (
             "sampling/greedy/sizes/row-65537-token-65536",
             lambda out: {"token": out["token"] % 65_536},
+            "the token is right modulo 65,536",
+        ),
+        (
+            "sampling/greedy/sizes/row-65537-token-65536",
+            lambda out: {"token": out["token"] % 1024},
             "the token is right modulo 65,536",
         ),
         (
@@ -1880,12 +1890,27 @@ def with_an_epsilon(session: SamplerSession, op: str, request: Mapping[str, Any]
     return Ok({"probs": pack([nearest(x / sum(left), dtype) for x in left], dtype)})
 
 
-def with_the_next_coin(session: SamplerSession, op: str, request: Mapping[str, Any]) -> Answer:
-    if op != "speculative" or not isinstance(session.answer(op, request), Ok):
+def with_coins(
+    used: Callable[[list[float]], list[float]],
+) -> Callable[[SamplerSession, str, Mapping[str, Any]], Answer]:
+    """Return what accepts drafts with other numbers, given those of all drafts and the last one."""
+
+    def handle(session: SamplerSession, op: str, request: Mapping[str, Any]) -> Answer:
+        if op != "speculative" or not isinstance(session.answer(op, request), Ok):
+            return session.answer(op, request)
+        coins = used(unpack(request["uniforms"]))
+        return session.answer(op, {**request, "uniforms": pack(coins, "f64")})
+
+    return handle
+
+
+def with_the_row_of_the_last_draft(
+    session: SamplerSession, op: str, request: Mapping[str, Any]
+) -> Answer:
+    if op != "speculative" or not request["draft"]:
         return session.answer(op, request)
-    coins, last = unpack(request["uniforms"]), len(request["tokens"])
-    coins[:last] = [*coins[1:last], *coins[max(last - 1, 0) : last]]
-    return session.answer(op, {**request, "uniforms": pack(coins, "f64")})
+    target = [*request["target"][:-1], request["draft"][-1]]
+    return session.answer(op, {**request, "target": target})
 
 
 def with_the_target_row(session: SamplerSession, op: str, request: Mapping[str, Any]) -> Answer:
@@ -1969,8 +1994,23 @@ def with_places(places: Callable[[int, int], bool], ops: set[str]) -> Callable[.
         ("residual", with_an_epsilon, "a residual of at least 1e-09"),
         (
             "speculative",
-            with_the_next_coin,
+            with_coins(lambda u: [*u[1:-1], *u[-2:]] if u[1:] else u),
             "drafts that are judged with the random number of the next draft",
+        ),
+        (
+            "speculative",
+            with_coins(lambda u: [*[1 - 2.0**-40] * (len(u) - 1), u[-1]]),
+            "drafts that are accepted only if p >= q",
+        ),
+        (
+            "speculative",
+            with_coins(lambda u: [*u[:-1], u[0]]),
+            "the first draft's random number behind the drafts",
+        ),
+        (
+            "speculative",
+            with_the_row_of_the_last_draft,
+            "the last row of drafts for the target row behind them",
         ),
         ("residual", with_the_target_row, "the target row for the residual"),
         ("draw", drawn_in_32_bits, "random numbers rounded to binary32"),

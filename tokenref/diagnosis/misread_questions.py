@@ -413,13 +413,12 @@ ROUNDED: Final[Mapping[str, Callable[[float], float]]] = {
 }
 
 
-def _with_rounded(rounded: Callable[[float], float], first: int, asked: Asked) -> Row:
-    """Return random numbers that become others from the first on, which is -1 behind drafts."""
+def _with_rounded(rounded: Callable[[float], float], asked: Asked) -> Row:
     name = "draw" if asked.op == "steps" else "uniforms"
-    if name not in asked.row or asked.op == "uniforms" or (first and asked.op != "speculative"):
+    if name not in asked.row or asked.op == "uniforms":
         return {}
     numbers = unpack(asked.row[name])
-    changed = [*numbers[:first], *(min(rounded(n), BELOW_1) for n in numbers[first:])]
+    changed = [min(rounded(number), BELOW_1) for number in numbers]
     return {name: pack(changed, "f64")} if changed != numbers else {}
 
 
@@ -431,13 +430,41 @@ def _with_compared(compared: Callable[[float], float], asked: Asked) -> Row:
     return {part: pack([*map(compared, unpack(asked.row[part]))], "f64")}
 
 
-def _coins(places: Callable[[int], Sequence[int]], asked: Asked) -> Row:
-    """Return the random numbers of other drafts, given these by the number of drafts."""
+_Numbers: TypeAlias = Callable[[Sequence[float]], Sequence[float]]
+"""Returns the random numbers that a program uses, given those of all drafts and the last one."""
+
+
+def _drafts_with(used: _Numbers, asked: Asked) -> Row:
+    """Return other random numbers of drafts, and of the token behind them."""
     count = len(asked.row.get("tokens", ())) if asked.op.startswith("speculative") else 0
-    if not count or not (uniforms := unpack(asked.row["uniforms"])):
+    numbers = unpack(asked.row["uniforms"]) if count else []
+    if len(numbers) != count + 1:
         return {}
-    coins = [uniforms[at] for at in places(count)]
-    return {"uniforms": pack([*coins, *uniforms[count:]], "f64")}
+    changed = [min(number, BELOW_1) for number in used(numbers)]
+    return {"uniforms": pack(changed, "f64")} if changed != numbers else {}
+
+
+_DRAFTED: Final[Mapping[str, _Numbers]] = {
+    "one random number for all drafts": lambda u: [*[u[0]] * (len(u) - 1), u[-1]],
+    "drafts that are judged with the random number of the next draft": lambda u: [
+        *u[1:-1],
+        *u[-2:],
+    ],
+    "drafts that are accepted only if p >= q": lambda u: [*[BELOW_1] * (len(u) - 1), u[-1]],
+    "the first draft's random number behind the drafts": lambda u: [*u[:-1], u[0]],
+    "1 - u for the number u behind the drafts": lambda u: [*u[:-1], 1 - u[-1]],
+    "a token behind drafts whose sum only reaches the number": lambda u: [
+        *u[:-1],
+        nextafter(u[-1], 0.0),
+    ],
+}
+
+
+def _last_draft_row(asked: Asked) -> Row:
+    """Return the last row of the drafts for the target row behind them."""
+    if asked.op != "speculative" or not asked.row["draft"]:
+        return {}
+    return {"target": [*asked.row["target"][:-1], asked.row["draft"][-1]]}
 
 
 def _flushed(dtype: Type, asked: Asked) -> Row:
@@ -522,15 +549,9 @@ QUESTIONS: Final[Mapping[str, Change]] = {
     },
     **{f"masks of which {says}": partial(_with_masks, misread) for says, misread in MASKS.items()},
     **{says: partial(_with_compared, compared) for says, compared in COMPARED.items()},
-    "one random number for all drafts": partial(_coins, lambda count: [0] * count),
-    "drafts that are judged with the random number of the next draft": partial(
-        _coins, lambda count: [*range(1, count), count - 1]
-    ),
-    **{says: partial(_with_rounded, rounded, 0) for says, rounded in ROUNDED.items()},
-    "1 - u for the number u behind the drafts": partial(_with_rounded, lambda u: 1 - u, -1),
-    "a token behind drafts whose sum only reaches the number": partial(
-        _with_rounded, lambda number: nextafter(number, 0.0), -1
-    ),
+    **{says: partial(_drafts_with, used) for says, used in _DRAFTED.items()},
+    "the last row of drafts for the target row behind them": _last_draft_row,
+    **{says: partial(_with_rounded, rounded) for says, rounded in ROUNDED.items()},
     **{
         f"0 for subnormal numbers of rows in {dtype}": partial(_flushed, dtype)
         for dtype in SMALLEST_NORMAL

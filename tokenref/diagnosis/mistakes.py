@@ -210,6 +210,8 @@ def _last_twice(size: int, weights: Sequence[float], until: Sequence[float]) -> 
 
 HALVED: Final = (64, 128, 256, 512, 1024)
 
+_PARTS: Final = (32, *HALVED, 2048, 4096)
+
 NOT_RESCALED: Final = "the sum is not rescaled if "
 """The beginning of mistakes of a softmax."""
 
@@ -226,12 +228,12 @@ _BY_SIZE: Final[Sequence[tuple[str, Callable[..., float], Sequence[int]]]] = (
         partial(_first_of_blocks, 32),
         HALVED[1:],
     ),
-    (NOT_RESCALED + "a block of {:,} has a larger maximum", _not_rescaled, (32, *HALVED)),
-    (NOT_RESCALED + "blocks of {:,} have other maxima", partial(_own_maxima, False), (32, *HALVED)),
+    (NOT_RESCALED + "a block of {:,} has a larger maximum", _not_rescaled, _PARTS),
+    (NOT_RESCALED + "blocks of {:,} have other maxima", partial(_own_maxima, False), _PARTS),
     (
         NOT_RESCALED + "blocks of {:,} have other maxima, but scaled the other way",
         partial(_own_maxima, True),
-        (32, *HALVED),
+        _PARTS,
     ),
     (
         "the sum has the last 64 blocks of {:,} only",
@@ -259,7 +261,7 @@ _BY_SIZE: Final[Sequence[tuple[str, Callable[..., float], Sequence[int]]]] = (
     (
         "the sum lacks every second group of {:,} tokens",
         lambda n, *row: _first_of_blocks(n, 2 * n, *row),
-        (2, 4, 8),
+        (2, 4, 8, 16),
     ),
     (
         "the sum lacks the first token of each block of {:,} but one",

@@ -213,10 +213,10 @@ def _of_sums(key: str, want: Sequence[float], have: Sequence[float]) -> Iterator
     within = max(CLOSE * abs(lacks), most - least)
     if lacks > 0:
         yield from _of_block(until, lacks, within)
-    yield from _of_threads(probs, lacks, within) if lacks > 0 else ()
     for says, summed in SUMS.items() if len(probs) <= _LONGEST_SUMMED else ():
         if abs(summed(probs, until) / until[-1] - 1 / factor) <= within:
             yield says
+    yield from _of_threads(probs, lacks, within) if lacks > 0 else ()
     if abs(factor - 1) < _IN_16_BITS:
         yield f"all {named}: {OF_ANY_SUM}inexact, perhaps it has 16 bits"
     yield f"all {named}: {OF_ANY_SUM}{'small' if lacks > 0 else 'large'}"
@@ -229,10 +229,11 @@ def _of_threads(probs: Sequence[float], lacks: float, within: float) -> Iterator
             starts = range(0, min(len(probs), size * read), read)
             threads = [sum(sum(probs[at + n :: size * read]) for n in range(read)) for at in starts]
             firsts, last = sum(threads[32::32]), sum(threads[size - 32 :])
+            at_once = f"{size:,} threads" + f" that read {read} tokens at once" * (read > 1)
             if firsts and abs(firsts - lacks) <= within:
-                yield f"the sum lacks the first lane of each warp but one, in blocks of {size:,}"
+                yield f"the sum lacks the first lane of each warp but one, of {at_once}"
             if last and abs(last - lacks) <= within:
-                yield f"the sum lacks the last warp of each block of {size:,}"
+                yield f"the sum lacks the last warp of each block of {at_once}"
 
 
 _IN_16_BITS: Final = 0.02
@@ -340,7 +341,7 @@ def _of_rounded(lost: Sequence[float], more: Sequence[float]) -> Iterator[str]:
     if not lost or not more or {*lost} == {*more}:
         return
     if all(abs(number) < SMALLEST_NORMAL["f32"] for number in (*lost, *more)):
-        yield "subnormal numbers are taken for 0"
+        yield "only subnormal numbers are confused: perhaps they are taken for 0"
     for says, compared in COMPARED.items():
         numbers = {compared(number) for number in (*lost, *more)}
         if len(numbers) == 1 and numbers != {-inf}:
@@ -363,7 +364,7 @@ def _of_bits(want: set[int], have: set[int], count: int) -> Iterator[str]:
 
 
 def _of_token(want: int, have: int, row: Sequence[float]) -> Iterator[str]:
-    for bits in (16, 15, 8):
+    for bits in range(16, 7, -1):  # the largest that all wrong tokens share is the first
         if want - have >= 2**bits and (want - have) % 2**bits == 0:
             yield f"the token is right modulo {2**bits:,}"
     for name, dtype in _NARROW:
