@@ -1234,8 +1234,7 @@ def with_turned_bytes(numbers: Mapping[str, str]) -> dict[str, str]:
                 ),
                 (
                     lambda row: sum(x for at, x in enumerate(row) if at // 4 % 128 < 96),
-                    "the sum lacks the last warp of each block of 128 threads that read 4 tokens "
-                    + "at once",
+                    "the sum lacks the last warp of each block of 128 threads that read 4 at once",
                 ),
                 (
                     lambda row: sum(x for at, x in enumerate(row) if at // 16 % 2 == 0),

@@ -229,7 +229,7 @@ def _of_threads(probs: Sequence[float], lacks: float, within: float) -> Iterator
             starts = range(0, min(len(probs), size * read), read)
             threads = [sum(sum(probs[at + n :: size * read]) for n in range(read)) for at in starts]
             firsts, last = sum(threads[32::32]), sum(threads[size - 32 :])
-            at_once = f"{size:,} threads" + f" that read {read} tokens at once" * (read > 1)
+            at_once = f"{size:,} threads" + f" that read {read} at once" * (read > 1)
             if firsts and abs(firsts - lacks) <= within:
                 yield f"the sum lacks the first lane of each warp but one, of {at_once}"
             if last and abs(last - lacks) <= within:
