@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import groupby
+from itertools import groupby, zip_longest
 from typing import Any, Final
 
 import msgspec
@@ -44,7 +44,7 @@ from tokenref.diagnosis.signatures import Diagnosis
 from tokenref.judge import FAILURES, PASS, judge
 from tokenref.judging_samplers import short
 from tokenref.known import Known, differences_of, entry_for, stale_globs, unlisted, with_known
-from tokenref.record import OWN_DRAW_OPS, Case, op_of
+from tokenref.record import OWN_DRAW_OPS, Case, op_of, rows_op
 from tokenref.result import Result, size
 from tokenref.subjects import OneSession, Subject, load_subject
 from tokenref.verdicts import Judgement, Status
@@ -203,23 +203,32 @@ _MOST_AGAIN: Final = 200
 
 
 def _ask_failures_again(results: dict[int, Result], sessions: "Sessions", seed: int) -> None:
-    """Ask a program the shortest questions that it failed again, and note whose answers differ."""
-    failed = [
-        number
-        for number, seen in results.items()
-        if seen.status == "fail"
-        and seen.case.vocab is None
-        and op_of(seen.case) not in OWN_DRAW_OPS
-    ]
-    failed = sorted(failed, key=lambda number: size(results[number].case))[:_MOST_AGAIN]
-    cases = [results[number].case for number in failed]
+    """Ask a program the shortest questions of each operation that it failed again.
+
+    Note whose answers differ. If a third of those of an operation do, that stands for all of it.
+    """
+    failed: dict[str, list[int]] = {}
+    for number, seen in results.items():
+        if seen.status == "fail" and op_of(seen.case) not in OWN_DRAW_OPS:
+            failed.setdefault(rows_op(seen.case), []).append(number)
+    for of_op in failed.values():
+        of_op.sort(key=lambda number: size(results[number].case))
+    in_turn = [number for each in zip_longest(*failed.values()) for number in each]
+    again = [number for number in in_turn if number is not None][:_MOST_AGAIN]
+    cases = [results[number].case for number in again]
+    asked, differ = Counter[str](), set[int]()
     for batch in batches(cases, seed + 1):  # among other questions than before
         for place, now in zip(batch, sessions.results([cases[at] for at in batch]), strict=True):
-            before = results[failed[place]]
             if now.status == "not_run":  # the program is lost
                 continue
+            before = results[again[place]]
+            asked[rows_op(now.case)] += 1
             if (now.status, now.answer) != (before.status, before.answer):
-                results[failed[place]] = replace(before, facts=[DIFFERS])
+                differ.add(again[place])
+    for op, of_op in failed.items():
+        is_whole = len(differ.intersection(of_op)) >= max(asked[op] / 3, 1)
+        for number in of_op if is_whole else differ.intersection(of_op):
+            results[number] = replace(results[number], facts=[DIFFERS])
 
 
 def check_judge(
