@@ -1696,7 +1696,7 @@ def test_a_program_that_is_given_up_is_not_said_to_answer_otherwise(tmp_path: Pa
             result['ok']['token'] += 1
     """
     command = changed(tmp_path, change, before="asked = 0")
-    shown = tokenref("check", "--cmd", command, "--op", "greedy", "--restarts", 1)
+    shown = tokenref("check", "--cmd", command, "--op", "greedy", "--restarts", "1")
     assert shown.exit_code == 3  # as the page about CI says
     assert "the engine was abandoned" in shown.output
     assert DIFFERS not in shown.output

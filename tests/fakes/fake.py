@@ -70,6 +70,22 @@ def hang(_: Message) -> None:
     stay()
 
 
+def crash_twice(message: Message) -> None:
+    """Crash in a batch, once more when its question is asked alone, and never again."""
+    with NOTES.open("a+") as file:
+        file.seek(0)
+        if len(file.readlines()) >= 2:
+            return write(right(message))
+        file.write("crashes\n")
+    crash(message)
+
+
+def hang_twice(message: Message) -> None:
+    if NOTES.exists() and len(NOTES.read_text().splitlines()) >= 2:
+        return write(right(message))
+    stay()
+
+
 def hang_with_children(_: Message) -> None:
     child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(1000)"])
     stay(os.getpid(), child.pid)
@@ -136,7 +152,9 @@ MODES: dict[str, Mode] = {
     "right": lambda message: write(right(message)),
     "crash": crash,
     "killed": killed,
+    "crash-twice": crash_twice,
     "hang": hang,
+    "hang-twice": hang_twice,
     "hang-with-children": hang_with_children,
     "cut": cut,
     "cut-and-stay": cut_and_stay,
