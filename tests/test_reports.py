@@ -570,6 +570,35 @@ def test_a_failing_test_of_junit_says_what_was_asked_why_and_how_to_ask_again(
     }
 
 
+TRACE = """==7==ERROR: AddressSanitizer: heap-buffer-overflow
+    #0 0x1 in get /a/engine.c:3
+\t#1 0x2 in encode /a/engine.c:4\x1b
+    #2 0x3 in main /a/engine.c:5
+    #3 0x4 in _start
+"""
+
+
+def test_the_trace_of_a_crash_can_be_read(tmp_path: Path) -> None:
+    ended = "it was ended by SIGABRT; on standard error: '==7==ERROR: ASan ... SUMMARY: a.c:3'"
+    lost = f"2 questions failed in one run: {ended}; ask again with --id a --id b\nlog: {TRACE}"
+    case = line("one", "bpe/count/a", "crash", detail=ended, log=TRACE)
+    path = write(
+        tmp_path / "results.jsonl", whole([case], sums={"one": {"incidents": [lost], "exit": 1}})
+    )
+    ((crashed, run),) = suites(path)
+    (failure,), (incident,) = crashed, run
+    assert failure.attrib["message"] == "it was ended by SIGABRT"
+    assert incident.attrib["message"] == "2 questions failed in one run: it was ended by SIGABRT"
+    for text in (failure.text or "", incident.text or ""):
+        assert (
+            "\n    #0 0x1 in get /a/engine.c:3\n        #1 0x2 in encode /a/engine.c:4\\x1b\n"
+            in text
+        )
+    shown = tokenref("report", path).output
+    (got,) = re.findall(r"    got      it was .*\n((?: {13}.*\n)*)", shown)
+    assert [each.strip().partition(" 0x")[0] for each in got.splitlines()] == ["#0", "#1", "#2"]
+
+
 @given(st.text(st.characters(), max_size=20))
 def test_junit_is_xml_whatever_an_engine_says(
     tmp_path_factory: pytest.TempPathFactory, text: str
@@ -1353,7 +1382,9 @@ def test_the_steps_of_a_failure_are_shown_whole() -> None:
     case = open_catalogue().records["sampling/steps/fused/bias-temperature-top-k-draw-0"]
     entry = EngineEntry(name="kernels", version="1")
     summary: Any = SimpleNamespace(records={case.id: case}, entry=entry, options=[], names={})
-    line: Any = SimpleNamespace(id=case.id, status="fail", detail="token: expected 1, got 2")
+    line: Any = SimpleNamespace(
+        id=case.id, status="fail", detail="token: expected 1, got 2", log=""
+    )
     console = Console(file=StringIO(), width=4000)
     _print_failure(console, summary, line)
     shown = console.file.getvalue()  # type: ignore[attr-defined]

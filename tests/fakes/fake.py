@@ -70,20 +70,24 @@ def hang(_: Message) -> None:
     stay()
 
 
+def noted() -> int:
+    return len(NOTES.read_text().splitlines()) if NOTES.exists() else 0
+
+
 def crash_twice(message: Message) -> None:
     """Crash in a batch, once more when its question is asked alone, and never again."""
-    with NOTES.open("a+") as file:
-        file.seek(0)
-        if len(file.readlines()) >= 2:
-            return write(right(message))
-        file.write("crashes\n")
-    crash(message)
+    if noted() >= 2:
+        write(right(message))
+    else:
+        NOTES.write_text("crash\n" * (noted() + 1))
+        crash(message)
 
 
 def hang_twice(message: Message) -> None:
-    if NOTES.exists() and len(NOTES.read_text().splitlines()) >= 2:
-        return write(right(message))
-    stay()
+    if noted() >= 2:
+        write(right(message))
+    else:
+        stay()
 
 
 def hang_with_children(_: Message) -> None:
