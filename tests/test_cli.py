@@ -56,7 +56,7 @@ from tokenref.reports.known_list import UNEXPLAINED
 from tokenref.reports.results import badge, dump_report, read_results
 from tokenref.reports.terminal import SHOWN_FAILURES, split_detail
 from tokenref.rules import RACES
-from tokenref.runner import Run
+from tokenref.runner import _MOST_AGAIN, Run
 
 EXAMPLE = "bpe/encode/examples/*"
 VERSION = parse_manifest(checkout_fixtures()).version
@@ -1673,6 +1673,20 @@ def test_an_answer_that_depends_on_earlier_questions_is_said_to(tmp_path: Path) 
     assert "pass if a new process is asked nothing else: the program seems to keep" in shown.output
 
 
+def test_a_program_with_random_ids_is_said_to_be_not_deterministic(tmp_path: Path) -> None:
+    """More records fail than are asked again: a third of these stands for all."""
+    change = """
+        if 'ok' in result:
+            result['ok']['ids'] = [random.randrange(1000) for _ in range(3)]
+    """
+    command = changed(tmp_path, change, before="import random")
+    shown = tokenref("check", "--cmd", command, "--op", "encode", "--id", "bpe/encode/random/*")
+    assert shown.exit_code == 1
+    (count,) = re.findall(rf"These (\d+) failures have in common: {DIFFERS}", shown.output)
+    assert int(count) > _MOST_AGAIN
+    assert "no known cause" not in shown.output
+
+
 def test_a_program_that_is_given_up_is_not_said_to_answer_otherwise(tmp_path: Path) -> None:
     change = """
         asked += 1
@@ -1682,7 +1696,7 @@ def test_a_program_that_is_given_up_is_not_said_to_answer_otherwise(tmp_path: Pa
             result['ok']['token'] += 1
     """
     command = changed(tmp_path, change, before="asked = 0")
-    shown = tokenref("check", "--cmd", command, "--op", "greedy", "--restarts", 1)
+    shown = tokenref("check", "--cmd", command, "--op", "greedy", "--restarts", "1")
     assert shown.exit_code == 3  # as the page about CI says
     assert "the engine was abandoned" in shown.output
     assert DIFFERS not in shown.output

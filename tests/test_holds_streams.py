@@ -142,16 +142,17 @@ def test_an_interrupted_command_says_one_word_and_ends_with_130(
     assert not (given / "filled").exists()
 
 
+@pytest.mark.parametrize("number_of_signal", [signal.SIGTERM, signal.SIGHUP])
 @pytest.mark.parametrize("command", ["check", "fuzz"])
 def test_a_command_that_is_terminated_ends_its_engine(
-    command: str, given: Path, children: Children
+    command: str, number_of_signal: int, given: Path, children: Children
 ) -> None:
     number = given / "number"
     number.unlink(missing_ok=True)
     program = "sh -c 'read hello; echo $$ > begun; mv begun number; exec sleep 600'"
     ended = children.run(
         *(given, command, "--cmd", program, "--timeout-to-start", "600"),
-        signal_number=signal.SIGTERM,
+        signal_number=number_of_signal,
         once=number.exists,
     )
     assert (ended.code, ended.err.strip()) == (143, "tokenref: terminated")

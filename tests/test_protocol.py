@@ -15,7 +15,7 @@ from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
 from bpe_ref import vocabulary_by_concatenation
-from tokenref.answers import Answer, Ok
+from tokenref.answers import Answer, Ok, without_log
 from tokenref.catalogue import Catalogue, batches
 from tokenref.errors import InputError
 from tokenref.known import Known
@@ -221,7 +221,7 @@ def test_a_broken_answer_is_a_crash_of_the_guilty_case_alone(
     assert BROKEN[mode] in detail
     assert finished.exit_code == 1
     assert finished.is_valid
-    assert finished.restarts == 2
+    assert finished.restarts == 3
 
 
 MALFORMED = {
@@ -256,7 +256,7 @@ def test_a_program_that_hangs_is_ended_and_the_case_timed_out(mode: str) -> None
     assert detail.startswith("it did not answer within 0.1 seconds")
     assert (', but wrote {"id": "b' in detail) == (mode == "cut-and-stay")
     assert detail.endswith(f"{' without a line feed' * (mode == 'cut-and-stay')} (--timeout)")
-    assert (finished.exit_code, finished.restarts) == (1, 2)
+    assert (finished.exit_code, finished.restarts) == (1, 3)
 
 
 def test_questions_for_many_draws_have_more_time(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -301,7 +301,7 @@ def test_standard_error_is_read_and_its_end_is_kept() -> None:
 def test_all_that_a_program_started_is_ended_with_it(notes: Path) -> None:
     guilty_alone(run("hang-with-children", patience=SHORT), "timeout")
     pids = [int(word) for word in notes.read_text().split()]
-    assert len(pids) == 4
+    assert len(pids) == 6  # in the batch, alone, and alone once more
     for pid in pids:
         assert not is_running(pid)
 
@@ -356,9 +356,43 @@ def test_a_batch_that_fails_only_together_is_an_incident_and_a_failure() -> None
     assert statuses(finished) == {"pass": OTHERS + 1}
     assert len(finished.incidents) == 1
     assert finished.incidents[0].startswith("31 questions (encode) failed in one run, but none of")
-    _, _, again = finished.incidents[0].partition("; ask them again with ")
+    _, _, again = finished.incidents[0].partition("; ask again with ")
     assert again.partition("\n")[0].count("--id bpe/encode/") == 31
     assert finished.exit_code == 1
+
+
+@pytest.mark.parametrize("is_late", [False, True])
+def test_a_crash_that_does_not_occur_again_is_an_incident_and_no_failure_of_its_case(
+    is_late: bool, notes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not is_late:
+        monkeypatch.setenv("FAKE_NOTES", str(tmp_path / "crashes"))  # time does not pass by these
+    entry = Known(
+        title="crashes now and then",
+        engine="fake",
+        cases=["bpe/*once*"],
+        status="incident",
+        reason="It ends. " * 3,
+    )
+    for known in ([], [entry]):
+        for path in tmp_path.iterdir():
+            path.unlink()
+        finished = run("hang-twice" if is_late else "crash-twice", patience=SHORT, known=known)
+        assert statuses(finished) == {"pass": OTHERS + 1}
+        assert (finished.exit_code, finished.restarts) == (not known, 2)
+        assert len(finished.incidents) == (not known)
+        for incident in finished.incidents:
+            how = "was late" if is_late else "crashed"
+            begins = f"{GUILTY.id} {how} once, but was answered when asked again: it "
+            assert incident.startswith(begins)
+            assert without_log(incident).endswith(f"; ask again with --id {GUILTY.id}")
+            assert ("\nlog: thread main panicked" in incident) == (not is_late)
+
+
+def test_a_case_that_crashes_again_and_again_is_the_cause() -> None:
+    finished = run("crash", patience=Patience(60, 0, 60, restarts=2))
+    assert guilty_alone(finished, "crash")
+    assert (finished.incidents, finished.exit_code, finished.restarts) == ([], 1, 3)
 
 
 def test_after_too_many_restarts_the_rest_is_not_run_and_the_run_invalid() -> None:

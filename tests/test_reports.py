@@ -570,6 +570,43 @@ def test_a_failing_test_of_junit_says_what_was_asked_why_and_how_to_ask_again(
     }
 
 
+def test_an_unexpected_pass_has_no_likely_cause_in_junit(tmp_path: Path) -> None:
+    for status, is_said in (("xpass", False), ("fail", True)):
+        case = line("one", "bpe/count/a", status, cause="known differences")
+        sums = {"one": {"causes": {"known differences": "1 record passes"}}}
+        ((test,),) = suites(write(tmp_path / "results.jsonl", whole([case], sums=sums)))
+        assert ("likely cause: known differences" in (test[0].text or "")) == is_said
+
+
+TRACE = """==7==ERROR: AddressSanitizer: heap-buffer-overflow
+    #0 0x1 in get /a/engine.c:3
+\t#1 0x2 in encode /a/engine.c:4\x1b
+    #2 0x3 in main /a/engine.c:5
+    #3 0x4 in _start
+"""
+
+
+def test_the_trace_of_a_crash_can_be_read(tmp_path: Path) -> None:
+    ended = "it was ended by SIGABRT; on standard error: '==7==ERROR: ASan ... SUMMARY: a.c:3'"
+    lost = f"2 questions failed in one run: {ended}; ask again with --id a --id b\nlog: {TRACE}"
+    case = line("one", "bpe/count/a", "crash", detail=ended, log=TRACE)
+    path = write(
+        tmp_path / "results.jsonl", whole([case], sums={"one": {"incidents": [lost], "exit": 1}})
+    )
+    ((crashed, run),) = suites(path)
+    (failure,), (incident,) = crashed, run
+    assert failure.attrib["message"] == "it was ended by SIGABRT"
+    assert incident.attrib["message"] == "2 questions failed in one run: it was ended by SIGABRT"
+    for text in (failure.text or "", incident.text or ""):
+        assert (
+            "\n    #0 0x1 in get /a/engine.c:3\n        #1 0x2 in encode /a/engine.c:4\\x1b\n"
+            in text
+        )
+    shown = tokenref("report", path).output
+    (got,) = re.findall(r"    got      it was .*\n((?: {13}.*\n)*)", shown)
+    assert [each.strip().partition(" 0x")[0] for each in got.splitlines()] == ["#0", "#1", "#2"]
+
+
 @given(st.text(st.characters(), max_size=20))
 def test_junit_is_xml_whatever_an_engine_says(
     tmp_path_factory: pytest.TempPathFactory, text: str
@@ -664,6 +701,7 @@ def test_another_wrong_answer_a_new_case_and_a_missing_engine_are_told(tmp_path:
     result = tokenref("report", new, "--only-changes", old)
     assert result.exit_code == 1
     assert f"two is only in {old}, so all its answers are lost\n" in result.output
+    assert "nothing changed" not in result.output
     changed = "  one  bpe/count/topic/a  still fail, with another answer\n"
     assert f"another answer: 1\n{changed}" in result.output
     assert "topic/b" not in result.output
@@ -809,6 +847,10 @@ def test_a_list_of_known_differences_is_empty_without_failures_and_absent_for_an
     broken = write(tmp_path / "broken.jsonl", whole(CASES[:2], sums=sums))
     shown = tokenref("report", broken, "--write-known", tmp_path / "new.toml")
     assert f"{tmp_path / 'new.toml'} is not written: the run is invalid\n" in shown.output
+    sums["one"]["trouble"] = ["the engine was abandoned: it failed again (--restarts)"]
+    given_up = write(tmp_path / "given-up.jsonl", whole(CASES[:2], sums=sums))
+    shown = tokenref("report", given_up, "--write-known", tmp_path / "new.toml")
+    assert "the run is invalid; with --restarts 1000 it may reach its end\n" in shown.output
     assert not (tmp_path / "new.toml").exists()
 
 
@@ -1353,7 +1395,9 @@ def test_the_steps_of_a_failure_are_shown_whole() -> None:
     case = open_catalogue().records["sampling/steps/fused/bias-temperature-top-k-draw-0"]
     entry = EngineEntry(name="kernels", version="1")
     summary: Any = SimpleNamespace(records={case.id: case}, entry=entry, options=[], names={})
-    line: Any = SimpleNamespace(id=case.id, status="fail", detail="token: expected 1, got 2")
+    line: Any = SimpleNamespace(
+        id=case.id, status="fail", detail="token: expected 1, got 2", log=""
+    )
     console = Console(file=StringIO(), width=4000)
     _print_failure(console, summary, line)
     shown = console.file.getvalue()  # type: ignore[attr-defined]

@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import groupby
+from itertools import groupby, zip_longest
 from typing import Any, Final
 
 import msgspec
@@ -44,7 +44,8 @@ from tokenref.diagnosis.signatures import Diagnosis
 from tokenref.judge import FAILURES, PASS, judge
 from tokenref.judging_samplers import short
 from tokenref.known import Known, differences_of, entry_for, stale_globs, unlisted, with_known
-from tokenref.record import OWN_DRAW_OPS, Case, op_of
+from tokenref.protocol.engine import log_of_incident
+from tokenref.record import OWN_DRAW_OPS, Case, op_of, rows_op
 from tokenref.result import Result, size
 from tokenref.subjects import OneSession, Subject, load_subject
 from tokenref.verdicts import Judgement, Status
@@ -139,7 +140,7 @@ def run_engine(
     results: dict[int, Result] = {}
     with quiet_standard_error():
         sessions = Sessions(engine, catalogue, ids_only=ids_only)
-        fatal = _known_to_end(asked, engine, known)
+        fatal = known_to_end(asked, engine, known)
         for ends, several in groupby(
             batches(asked, seed, last=fatal), lambda batch: asked[batch[0]].id in fatal
         ):
@@ -151,7 +152,7 @@ def run_engine(
                 engine.close()  # in order: a crash would hide the leaks of all questions before
             for batch in several:
                 restarts = engine.restarts if isinstance(engine, HasIncidents) else 0
-                answered = sessions.results([asked[number] for number in batch])
+                answered = sessions.results([asked[number] for number in batch], once=ends)
                 results.update(zip(batch, answered, strict=True))
                 if ends and isinstance(engine, HasIncidents):
                     engine.forgive(engine.restarts - restarts)
@@ -179,10 +180,10 @@ def _add_ids(incidents: list[str], there: int, cases: Sequence[Case]) -> None:
     again = " ".join(f"--id {case.id}" for case in cases)
     for at, incident in enumerate(incidents[there:], there):
         said = without_log(incident)
-        incidents[at] = f"{said}; ask them again with {again}{incident.removeprefix(said)}"
+        incidents[at] = f"{said}; ask again with {again}{incident.removeprefix(said)}"
 
 
-def _known_to_end(cases: Sequence[Case], engine: Engine, known: Sequence[Known]) -> set[str]:
+def known_to_end(cases: Sequence[Case], engine: Engine, known: Sequence[Known]) -> set[str]:
     """Return the ids of cases that end another program, according to its known differences.
 
     They are asked last, in a process of their own, and alone, so that each ends it only once. They
@@ -203,23 +204,32 @@ _MOST_AGAIN: Final = 200
 
 
 def _ask_failures_again(results: dict[int, Result], sessions: "Sessions", seed: int) -> None:
-    """Ask a program the shortest questions that it failed again, and note whose answers differ."""
-    failed = [
-        number
-        for number, seen in results.items()
-        if seen.status == "fail"
-        and seen.case.vocab is None
-        and op_of(seen.case) not in OWN_DRAW_OPS
-    ]
-    failed = sorted(failed, key=lambda number: size(results[number].case))[:_MOST_AGAIN]
-    cases = [results[number].case for number in failed]
+    """Ask a program the shortest questions of each operation that it failed again.
+
+    Note whose answers differ. If a third of those of an operation do, that stands for all of it.
+    """
+    failed: dict[str, list[int]] = {}
+    for number, seen in results.items():
+        if seen.status == "fail" and op_of(seen.case) not in OWN_DRAW_OPS:
+            failed.setdefault(rows_op(seen.case), []).append(number)
+    for of_op in failed.values():
+        of_op.sort(key=lambda number: size(results[number].case))
+    in_turn = [number for each in zip_longest(*failed.values()) for number in each]
+    again = [number for number in in_turn if number is not None][:_MOST_AGAIN]
+    cases = [results[number].case for number in again]
+    asked, differ = Counter[str](), set[int]()
     for batch in batches(cases, seed + 1):  # among other questions than before
         for place, now in zip(batch, sessions.results([cases[at] for at in batch]), strict=True):
-            before = results[failed[place]]
             if now.status == "not_run":  # the program is lost
                 continue
+            before = results[again[place]]
+            asked[rows_op(now.case)] += 1
             if (now.status, now.answer) != (before.status, before.answer):
-                results[failed[place]] = replace(before, facts=[DIFFERS])
+                differ.add(again[place])
+    for op, of_op in failed.items():
+        is_whole = len(differ.intersection(of_op)) >= max(asked[op] / 3, 1)
+        for number in of_op if is_whole else differ.intersection(of_op):
+            results[number] = replace(results[number], facts=[DIFFERS])
 
 
 def check_judge(
@@ -317,8 +327,36 @@ class Sessions:
         self._catalogue = catalogue
         self._ids_only = ids_only or has_only_ids(engine)
 
-    def results(self, cases: Sequence[Case]) -> list[Result]:
-        """Run cases of one operation, profile and vocabulary, and judge the answers."""
+    def results(self, cases: Sequence[Case], *, once: bool = False) -> list[Result]:
+        """Run cases of one operation, profile and vocabulary, and judge the answers.
+
+        A case at which a program crashes or is late is asked again, in a new process if this one
+        has ended. With an answer now, the case is not the cause: that is an incident. With `once`,
+        as for cases that are known to end the program, it is not asked again.
+        """
+        found = self._results(cases)
+        program = self._program
+        for at, seen in enumerate(found):
+            if once or program is None or seen.status not in {"crash", "timeout"}:
+                continue
+            restarts = program.restarts
+            program.forgive(1)  # even if it is the last restart
+            [now] = self._results([seen.case])
+            program.forgive(program.restarts - restarts - 1)
+            if now.status in {"crash", "timeout", "not_run"}:
+                continue
+            how = "crashed" if seen.status == "crash" else "was late"
+            there = len(program.incidents)
+            program.incidents.append(
+                f"{seen.case.id} {how} once, but was answered when asked again: "
+                f"{seen.judgement.detail}{log_of_incident(seen.log)}"
+            )
+            _add_ids(program.incidents, there, [seen.case])
+            found[at] = now
+        return found
+
+    def _results(self, cases: Sequence[Case]) -> list[Result]:
+        """Run the cases once."""
         start = time.perf_counter()
         first = cases[0]
         subject = self._catalogue.subject(first.vocab)

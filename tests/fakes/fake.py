@@ -70,6 +70,26 @@ def hang(_: Message) -> None:
     stay()
 
 
+def noted() -> int:
+    return len(NOTES.read_text().splitlines()) if NOTES.exists() else 0
+
+
+def crash_twice(message: Message) -> None:
+    """Crash in a batch, once more when its question is asked alone, and never again."""
+    if noted() >= 2:
+        write(right(message))
+    else:
+        NOTES.write_text("crash\n" * (noted() + 1))
+        crash(message)
+
+
+def hang_twice(message: Message) -> None:
+    if noted() >= 2:
+        write(right(message))
+    else:
+        stay()
+
+
 def hang_with_children(_: Message) -> None:
     child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(1000)"])
     stay(os.getpid(), child.pid)
@@ -136,7 +156,9 @@ MODES: dict[str, Mode] = {
     "right": lambda message: write(right(message)),
     "crash": crash,
     "killed": killed,
+    "crash-twice": crash_twice,
     "hang": hang,
+    "hang-twice": hang_twice,
     "hang-with-children": hang_with_children,
     "cut": cut,
     "cut-and-stay": cut_and_stay,

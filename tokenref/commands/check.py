@@ -247,7 +247,7 @@ def _run_all(
             runs[-1].incidents = unlisted(every, listed)
             for each in every:
                 if each not in runs[-1].incidents:
-                    short = without_log(each).partition("; ask them again")[0]
+                    short = without_log(each).partition("; ask again")[0]
                     print_line(bar.console, f"known: {entry.name}: {short}", "yellow")
             bar.remove_task(task)
     alone = partial(Sessions, catalogue=catalogue, ids_only=how["ids_only"])

@@ -57,14 +57,18 @@ def none_lost() -> Iterator[None]:
 
 
 class TerminatedError(KeyboardInterrupt):
-    """SIGTERM was sent, as `timeout` and servers do. The command ends as after an interrupt."""
+    """SIGTERM or SIGHUP was sent, as `timeout`, servers and terminals that close do.
+
+    The command ends as after an interrupt.
+    """
 
 
 @contextmanager
 def terminated_in_order() -> Iterator[list[int]]:
     """Within this context, SIGTERM raises `TerminatedError`, so that engines are ended, too.
 
-    It is also added to a list, for a command that goes on after an interrupt.
+    So does SIGHUP, unless it is ignored, as by `nohup`. The signal is also added to
+    a list, for a command that goes on after an interrupt.
     """
     received: list[int] = []
 
@@ -75,11 +79,15 @@ def terminated_in_order() -> Iterator[list[int]]:
     if current_thread() is not main_thread():
         yield received
         return
-    before = signal.signal(signal.SIGTERM, end)
+    numbers = [signal.SIGTERM]
+    if os.name == "posix" and signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:
+        numbers.append(signal.SIGHUP)
+    before = [(number, signal.signal(number, end)) for number in numbers]
     try:
         yield received
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before:
+            signal.signal(number, handler)
 
 
 _NO_ROOM: Final = frozenset({errno.ENOSPC, errno.EFBIG, errno.EDQUOT, errno.EIO})

@@ -185,12 +185,13 @@ class Wanted:
             said += found
         for path, content in self._contents(files, catalogue, said, pages, changed):
             self.write(content, path)
+        is_same = changed is not None and not code  # also no engine is missing
         code = max(code, least)
         reached(code)
         console = output_console()
         for sentence in [*said, *self._write_known(files, known, catalogue)]:
             print_line(console, sentence, "yellow")
-        if changed or (changed is not None and code < 3):
+        if changed is not None and (changed or is_same):
             print_changes(console, changed)
         return changed, code
 
@@ -204,7 +205,9 @@ class Wanted:
                 yield "--write-known FILE writes the list of known differences without what passes"
             return
         if not all(results.footer.complete for results in files):
-            yield f"{self.known} is not written: the run is invalid"
+            more = any("(--restarts)" in each for line in sums for each in line.trouble)
+            hint = "; with --restarts 1000 it may reach its end" if more else ""
+            yield f"{self.known} is not written: the run is invalid{hint}"
             return
         content, kept, not_run, count = known_list(files, known, catalogue.records)
         write(content, self.known)

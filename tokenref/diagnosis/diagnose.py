@@ -153,7 +153,7 @@ def _by_message(name: str, several: Sequence[Result], what: str) -> Iterator[Dia
     groups: dict[str, list[str]] = {}
     for seen in several:
         message = without_values(seen.judgement.detail, None)
-        groups.setdefault(visible(message[:200]), []).append(seen.case.id)
+        groups.setdefault(visible(message[:300]), []).append(seen.case.id)
     in_order = sorted(groups.items(), key=lambda group: -len(group[1]))
     for message, ids in in_order[:_MOST_MESSAGES]:
         yield from _counted(

@@ -159,7 +159,7 @@ class ProtocolEngine:
                 if how and not self._fails_after_bye:
                     self._fails_after_bye = True
                     self.incidents.append(
-                        f"after bye, {how}{last_words(channel.log)}{_with(channel.log)}"
+                        f"after bye, {how}{last_words(channel.log)}{log_of_incident(channel.log)}"
                     )
         finally:
             if channel is not None:
@@ -184,7 +184,7 @@ class ProtocolEngine:
         if not guilty and self._lost is None:
             self.incidents.append(
                 f"{len(requests)} questions ({op}) failed in one run, but none of them failed "
-                f"alone: {together.message}{_with(together.log)}"
+                f"alone: {together.message}{log_of_incident(together.log)}"
             )
         return answers
 
@@ -336,7 +336,7 @@ class ProtocolEngine:
         return path
 
 
-def _with(log: str) -> str:
+def log_of_incident(log: str) -> str:
     """Return the end of standard error as the last part of an incident."""
     return f"{BEFORE_LOG}{short_log(log, 1900)}" if log else ""
 

@@ -361,20 +361,22 @@ def last_words(log: str) -> str:
 
     It is the last line, without notes of Rust, or a sanitizer's summary, and before it the last one
     that names an error, as Node ends with another line. Both together have at most 200 characters.
+    The folders in a summary are left out.
 
     >>> last_words("one\ntwo\n")
     "; its last line on standard error: 'two'"
     >>> last_words("a.js:1\n\nTypeError: x is null\n    at f (a.js:1:2)\n\nNode.js v20.1.0\n")
     "; on standard error: 'TypeError: x is null ... Node.js v20.1.0'"
-    >>> last_words("==7==ERROR: ASan: overflow\n  #0 main\nSUMMARY: a.cpp:3 in main\n==7==ABORTING")
-    "; on standard error: '==7==ERROR: ASan: overflow ... SUMMARY: a.cpp:3 in main'"
+    >>> last_words("==7==ERROR: ASan: overflow\n  #0 f\nSUMMARY: /a/b.c:3 in f\n==7==ABORTING")
+    "; on standard error: '==7==ERROR: ASan: overflow ... SUMMARY: …/b.c:3 in f'"
     """
     lines = [line for line in log.splitlines() if line.strip() and not line.startswith("note: ")]
     last = ([each for each in lines if each.startswith("SUMMARY: ")] or lines or [""])[-1]
     errors = [match.group() for match in _ERROR.finditer(log)]
     if not errors or last in errors[-1]:
         return f"; its last line on standard error: {last[-200:]!r}" if last else ""
-    last = last[-95:] if last.startswith("SUMMARY: ") else last[-40:]
+    is_summary = last.startswith("SUMMARY: ")
+    last = re.sub(r"[^\s(]*/(?=[^\s/])", "…/", last)[:95] if is_summary else last[-40:]
     return f"; on standard error: {f'{errors[-1][: 195 - len(last)]} ... {last}'!r}"
 
 

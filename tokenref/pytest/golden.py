@@ -30,7 +30,7 @@ from tokenref.protocol.opening import GreetingError, open_program
 from tokenref.questions.sampling import unpack_parameters
 from tokenref.readable import readable_json
 from tokenref.record import OPERATIONS, OPS, Case, RecordError, op_of
-from tokenref.runner import Sessions
+from tokenref.runner import Sessions, known_to_end
 from tokenref.verdicts import ErrorCode, MustRefuse, Rows, Verdict
 
 
@@ -406,7 +406,8 @@ def driven(
         if id(case.catalogue) not in sessions:
             sessions[id(case.catalogue)] = Sessions(engine, case.catalogue)
         restarts = engine.restarts
-        judgement = sessions[id(case.catalogue)].results([case.record])[0].judgement
+        once = bool(known_to_end([case.record], engine, known))
+        judgement = sessions[id(case.catalogue)].results([case.record], once=once)[0].judgement
         judgement = with_known(judgement, engine.name, case.id, known)
         if judgement.status == "xfail":
             engine.forgive(engine.restarts - restarts)

@@ -1,10 +1,12 @@
 """Results as JUnit XML: a suite per engine and a test per case."""
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 from xml.sax.saxutils import escape
 
+from tokenref.answers import BEFORE_LOG, without_log
 from tokenref.catalogue import Catalogue
 from tokenref.errors import InvalidRunError
 from tokenref.judge import FAILURES
@@ -16,6 +18,7 @@ from tokenref.reports.results import (
     EngineEntry,
     EngineLine,
     Results,
+    bounded,
     command_again,
     options_again,
 )
@@ -84,8 +87,8 @@ def _suite(name: str, sums: EngineLine, tests: Iterable[str]) -> Iterator[str]:
     ):
         if sentences:
             test = _attributes({"classname": "run", "name": kind})
-            said = _attributes({"message": sentences[0], "type": kind})
-            text = "\n".join(escape(visible(each)) for each in sentences)
+            said = _attributes({"message": _short(without_log(sentences[0])), "type": kind})
+            text = "\n".join(map(_lines, sentences))
             yield f"<testcase{test}><{element}{said}>{text}</{element}></testcase>\n"
     yield f"<system-out>{ONLY_IDS}</system-out>\n" if sums.only_ids else ""
     yield "</testsuite>\n"
@@ -99,19 +102,47 @@ def _case(line: CaseLine, reason: str = "", about: Iterable[tuple[str, str]] = (
     if line.status == "pass":
         return f"<testcase{test}/>\n"
     if line.status in FAILURES:
-        said = _attributes({"message": line.detail, "type": line.status})
+        said = _attributes({"message": _short(line.detail), "type": line.status})
         shown = readable_answer(line.got, LONGEST_DETAIL)
         more = [f"{label}: {content}" for label, content in about]
         more += [f"answer: {shown}"] if line.got else []
         if '"f' in line.got:  # numbers, which were made readable
             more.append(f"in bits: {line.got}")
-        more += [f"log: {line.log}"] if line.log else []
-        more += [f"likely cause: {line.cause}"] if line.cause else []
-        text = "\n".join(escape(visible(each)) for each in more)
+        more[-1] += f"{BEFORE_LOG}{line.log}" if line.log else ""
+        has_cause = line.cause and line.status != "xpass"
+        more += [f"likely cause: {line.cause}"] if has_cause else []
+        text = "\n".join(map(_lines, more))
         return f"<testcase{test}><failure{said}>{text}</failure></testcase>\n"
     known = f"known: {line.known}: {reason}" if line.known else line.detail
     said = _attributes({"message": f"{line.status}: {known}"})
     return f"<testcase{test}><skipped{said}/></testcase>\n"
+
+
+_NOT_SHORT: Final = re.compile(
+    "; (?:on standard error: |its last line on |ask again with ).*", re.DOTALL
+)
+"""What the text of a test has, too: it begins behind the first sentence."""
+
+
+def _short(message: str) -> str:
+    """Return the first sentence of a message, without what a program wrote.
+
+    >>> _short("it was ended by SIGSEGV; on standard error: 'a ... b'; ask again with --id c")
+    'it was ended by SIGSEGV'
+    """
+    return bounded(_NOT_SHORT.sub("", message), 300)
+
+
+def _lines(said: str) -> str:
+    r"""Return a sentence and the lines of a log behind it, escaped as attributes are.
+
+    >>> print(_lines("it\n ended\nlog: a<\x00\r\n\tb"))
+    it\n ended
+    log: a&lt;\x00
+            b
+    """
+    log = said.removeprefix(without_log(said)).splitlines()[1:]
+    return "\n".join(escape(visible(each.expandtabs())) for each in [without_log(said), *log])
 
 
 def _attributes(values: dict[str, object]) -> str:

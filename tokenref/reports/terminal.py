@@ -153,6 +153,7 @@ def summaries_of_files(files: Sequence[Results], catalogue: Catalogue) -> list[S
 
 # ---- printing
 
+_MOST_FRAMES: Final = 3
 _WIDEST_QUESTION: Final = 100
 _WIDEST_STEPS: Final = 1000
 _WIDEST_REASON: Final = 70
@@ -373,7 +374,11 @@ def _print_failure(console: Console, summary: Summary, line: CaseLine) -> None:
     """Print one failure, with information from its record if that is available."""
     again = command_again(summary.entry, line.id, summary.options)
     console.print(Text(f"\n  {visible(line.id)}", style="bold"), Text(line.status, style="red"))
-    print_labelled(console, about_failure(line, summary.records.get(line.id), again, summary.names))
+    about = about_failure(line, summary.records.get(line.id), again, summary.names)
+    frames = re.findall(r"^\s*(#\d.*)", line.log, re.MULTILINE)[:_MOST_FRAMES]  # of sanitizers
+    for label, content in about:
+        print_labelled(console, [(label, content)])
+        print_labelled(console, [("", each) for each in frames if label == "got"])
 
 
 def about_failure(
