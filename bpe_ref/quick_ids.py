@@ -124,7 +124,7 @@ class QuickIds:
 
     def _stretch_ids(self, text: str) -> list[TokenId]:
         """Return the ids of a stretch of text, or of an added token, where `added.split` cut."""
-        token = self._added.spelled(text)
+        token = self._added.token_of(text)
         if token is not None:
             return [token]
         changed = text if self._normalize is None else self._normalize(text)

@@ -42,6 +42,7 @@ from bpe_ref.added_tokens import (
     Recognised,
     Special,
     Treatment,
+    spelled_in,
     treatment_of,
 )
 from bpe_ref.aligned_text import AlignedText
@@ -791,6 +792,18 @@ class Tokenizer(WithoutTables):
         frozenset()
         """
         return getattr(self.model, "unspellable", frozenset[str]()).difference(self.added.ids)
+
+    def spelled(self, text: str) -> list[str]:
+        """Return the added and control tokens that a text spells, each once, in its order.
+
+        Look here before text from users reaches a model. The text is searched for the tokens as
+        the file spells them, but not for white space, which some files list as added tokens.
+
+        >>> from bpe_ref import load
+        >>> load("tiny").spelled("to<|endoftext|> be")
+        ['<|endoftext|>']
+        """
+        return spelled_in(without_surrogates(text), self.added.ids.keys() | self.unspellable)
 
     def audit(self) -> "Audit":
         """Return what is unusual about the tokens and merges; see `auditing`.

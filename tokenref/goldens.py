@@ -308,19 +308,22 @@ def without_added(subject: TokenizerFile, tokenizer: Tokenizer, treated: Treated
     """Return a tokenizer.json without its special, or without all, added tokens.
 
     It has the answers of the file if these are text: a question of `tokenize` has no field for it.
-    If other added tokens are left, a special one that is no token of the model is not removed,
-    because the ids of those behind it follow from its place. It gets a name with U+FDD0, a
-    noncharacter, which texts do not spell.
+    With merges, they become tokens of the model that no merge makes, for engines that look up those
+    of a template. In other files, if added tokens are left, a special one that is no token of the
+    model is not removed, because the ids of those behind it follow from its place. It gets a name
+    with U+FDD0, a noncharacter, which texts do not spell.
 
     >>> from bpe_ref.models.word_level import WordLevel
     >>> made = Tokenizer(WordLevel({"<s>": 0}))
     >>> tokens = b'[{"content": "<s>", "special": true}, {"content": "<think>", "special": false}]'
-    >>> file = TokenizerFile("one", b'{"added_tokens": %s}' % tokens)
+    >>> file = TokenizerFile("one", b'{"added_tokens": %s, "model": {}}' % tokens)
     >>> without_added(file, made, "ordinary").content
-    b'{"added_tokens":[{"content":"<think>","special":false}]}'
+    b'{"added_tokens":[{"content":"<think>","special":false}],"model":{}}'
     """
     content = json.loads(subject.content)
     added, known = content.get("added_tokens") or [], tokenizer.model.vocab
+    if "merges" in content["model"]:
+        known = content["model"]["vocab"] = {**tokenizer.added.ids, **content["model"]["vocab"]}
     if treated == "ordinary_added" or all(each["special"] for each in added):
         added = []
     content["added_tokens"] = [

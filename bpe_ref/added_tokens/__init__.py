@@ -42,7 +42,7 @@ Special tokens in a text
     DeepSeek-V3, are recognised in any case, also in tokenizers with `encode_special_tokens`. Two
     more values, which no engine has, mean all added tokens:
 
-    refuse_added    all added tokens are errors
+    refuse_added    all added tokens are errors, but white space, such as Gemma 3's line ends
     ordinary_added  all added tokens are text like any other
 
     Neither kind of "ordinary" is a guarantee of safety: if the model takes whole pieces
@@ -222,7 +222,7 @@ def treatment_of(
         case "ordinary":
             return Treatment(everything, frozenset())
         case "refuse_added":
-            return Treatment(frozenset(), frozenset(added))
+            return Treatment(frozenset(), without_white_space(added))
         case "ordinary_added":
             return Treatment(frozenset(added), frozenset())
         case Special(recognise=recognised, refuse=refused):
@@ -256,6 +256,23 @@ def any_of(texts: frozenset[str]) -> re.Pattern[str]:
     """
     longest_first = sorted(texts, key=lambda text: (-len(text), text))
     return re.compile("|".join(map(re.escape, longest_first)) if texts else "(?!)")
+
+
+def without_white_space(contents: Iterable[str]) -> frozenset[str]:
+    """Return the contents that untrusted text should not spell.
+
+    Line ends and runs of spaces, which are added tokens in Gemma 3's file, are in nearly any text.
+    """
+    return frozenset(text for text in contents if not text.isspace())
+
+
+def spelled_in(text: str, contents: Iterable[str]) -> list[str]:
+    r"""Return which of the contents a text spells, but white space, each once, in its order.
+
+    >>> spelled_in("b\n<s>b", ["<s>", "b", "\n", "c"])
+    ['b', '<s>']
+    """
+    return list(dict.fromkeys(any_of(without_white_space(contents)).findall(text)))
 
 
 class Cut(NamedTuple):
@@ -335,10 +352,10 @@ class AddedVocabulary:
             return None
         return re.compile(f"({pattern_of_longest(sorted(by_text)) or '(?!)'})")
 
-    def spelled(self, text: str) -> TokenId | None:
+    def token_of(self, text: str) -> TokenId | None:
         """Return the token that a part of a text is, among those looked for in the text as it is.
 
-        >>> AddedTokens([AddedToken("<s>", normalized=False)]).with_ids({}).spelled("<s>")
+        >>> AddedTokens([AddedToken("<s>", normalized=False)]).with_ids({}).token_of("<s>")
         0
         """
         found = self._by_text[False].get(text)

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import click
 
 from bpe_ref import BpeError, ParameterError, TokenIdError, Tokenizer
-from bpe_ref.added_tokens import any_of
+from bpe_ref.added_tokens import spelled_in
 from bpe_ref.loading import LIKE_TRANSFORMERS
 from bpe_ref.models.byte_bpe import ByteBPE
 from tokenref.commands.endings import standard_input
@@ -324,10 +324,7 @@ def special_of(
 
 
 def noted(tokenizer: Tokenizer, special: bool | None, texts: Iterable[str]) -> list[str]:
-    """Return a sentence if a text spells a token whose treatment may surprise, or none.
-
-    White space is not noted: in Gemma 3's file, line ends are added tokens.
-    """
+    """Return a sentence if a text spells a token whose treatment may surprise, or none."""
     if special:
         return []
     names, added = tokenizer.unspellable, tokenizer.added
@@ -343,14 +340,8 @@ def noted(tokenizer: Tokenizer, special: bool | None, texts: Iterable[str]) -> l
         names = frozenset(added.special)
         sentence = "special tokens in the text, such as {}, were recognised; --as-text treats "
         sentence += "them as text"
-    found = next((each for text in texts for each in _spelled(names, text)), None)
+    found = next((each for text in texts for each in spelled_in(text, names)), None)
     return [sentence.format(found)] if found else []
-
-
-def _spelled(names: Iterable[str], text: str) -> Iterator[str]:
-    """Yield those of the tokens that a text spells; see `noted` about white space."""
-    pattern = any_of(frozenset(name for name in names if not name.isspace()))
-    return (found.group() for found in pattern.finditer(text))
 
 
 @dataclass(frozen=True)
@@ -402,8 +393,7 @@ class Asked:
         """Read a text, and note the tokens to refuse, or the first one that may surprise."""
         text = source.text()
         if self.refuse:
-            names = self.tokenizer.added.ids.keys() | self.tokenizer.unspellable
-            self.spelled[source] = list(dict.fromkeys(_spelled(names, text)))
+            self.spelled[source] = self.tokenizer.spelled(text)
         elif not (self.treated == "ordinary_added" or self.noted):
             self.noted.extend(noted(self.tokenizer, self.special, [text]))
         return text
