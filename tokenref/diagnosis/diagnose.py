@@ -498,6 +498,15 @@ def is_of_few(group: str) -> bool:
     return re.match(r"[\d,]+ of [\d,]+ failures of ", group) is not None
 
 
+def is_vague(fact: str) -> bool:
+    """Return whether a fact holds for many mistakes.
+
+    >>> is_vague("all wrong numbers are nan"), is_vague("the sum lacks the first token")
+    (True, False)
+    """
+    return fact in VAGUE or OF_ANY_SUM in fact or fact.startswith((ALL_WRONG, REFUSED))
+
+
 def _shared_facts(
     failed: Mapping[str, Result], only: Mapping[str, str]
 ) -> list[tuple[str, str, list[str]]]:

@@ -7,7 +7,7 @@ tables of `mistakes`.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import accumulate, groupby, pairwise, product
 from math import copysign, exp, fsum, inf, log, nextafter
@@ -467,17 +467,18 @@ def _last_draft_row(asked: Asked) -> Row:
     return {"target": [*asked.row["target"][:-1], asked.row["draft"][-1]]}
 
 
-def _flushed(dtype: Type, asked: Asked) -> Row:
-    """Return rows without subnormal numbers."""
+def _loaded(types: Container[str], change: Callable[[float], float], asked: Asked) -> Row:
+    """Return rows of these types with other numbers."""
+    rows = {part: asked.row[part] for part in ("logits", "probs") if part in asked.row}
     return {
-        part: pack(_normal(unpack(asked.row[part]), dtype), dtype)
-        for part in ("logits", "probs")
-        if part in asked.row and type_of(asked.row[part]) == dtype
+        part: pack([*map(change, unpack(row))], type_of(row))
+        for part, row in rows.items()
+        if type_of(row) in types
     }
 
 
-def _normal(numbers: Sequence[float], dtype: Type) -> list[float]:
-    return [copysign(0.0, n) if abs(n) < SMALLEST_NORMAL[dtype] else n for n in numbers]
+def _flushed(dtype: Type, number: float) -> float:
+    return copysign(0.0, number) if abs(number) < SMALLEST_NORMAL[dtype] else number
 
 
 def _taken_for_logits(asked: Asked) -> Row:
@@ -553,8 +554,16 @@ QUESTIONS: Final[Mapping[str, Change]] = {
     "the last row of drafts for the target row behind them": _last_draft_row,
     **{says: partial(_with_rounded, rounded) for says, rounded in ROUNDED.items()},
     **{
-        f"0 for subnormal numbers of rows in {dtype}": partial(_flushed, dtype)
+        f"0 for subnormal numbers of rows in {dtype}": partial(
+            _loaded, {dtype}, partial(_flushed, dtype)
+        )
         for dtype in SMALLEST_NORMAL
+    },
+    **{
+        f"numbers of the row rounded to bfloat16{VARIANT}{len(types)}": partial(
+            _loaded, types, lambda number: nearest(number, "bf16")
+        )
+        for types in ({"f32"}, {"f32", "f16"})
     },
 }
 """Changed questions."""

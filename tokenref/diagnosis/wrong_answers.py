@@ -6,7 +6,7 @@ that become others, and give it a name in `ANSWERS`.
 
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from fractions import Fraction
 from functools import partial
 from itertools import accumulate
@@ -329,13 +329,12 @@ _CARRIED: Final[Mapping[str, Carried]] = {
 }
 
 
-def _walked(
-    size: int, carried: Carried, dtypes: Sequence[Type], is_whole: bool, asked: Asked
-) -> Row:
+def _walked(size: int, carried: Carried, dtypes: Sequence[Type], whole: int, asked: Asked) -> Row:
     """Return what is kept or drawn if the running sum, and perhaps the whole one, is another.
 
     It is carried from block to block, and rounded to the type of the row if that is one of
-    `dtypes`, or to the only one of them.
+    `dtypes`, or to the only one of them. The whole sum is right (0), or the last of these sums by
+    weight (1) or by id (2).
     """
     if not asked.is_plain:
         return {}
@@ -345,20 +344,29 @@ def _walked(
     is_rounded = dtype in dtypes
     if size >= len(order) and not is_rounded:
         return {}
-    total = start = last = 0.0
-    sums = list[float]()
-    for at, token in enumerate(order):
-        if at and at % size == 0:
-            total = start = carried(total, start, last)
-        last = asked.weights[token]
-        total = nearest(total + last, dtype) if is_rounded else total + last
-        sums.append(total)
-    enough = asked.share * (total if is_whole else asked.sums[-1])
-    if is_whole and asked.op == "draw":  # found by halvings, even if the sums do not rise
+
+    def walked(order: Iterable[int]) -> list[float]:
+        total = start = last = 0.0
+        sums = list[float]()
+        for at, token in enumerate(order):
+            if at and at % size == 0:
+                total = start = carried(total, start, last)
+            last = asked.weights[token]
+            total = nearest(total + last, dtype) if is_rounded else total + last
+            sums.append(total)
+        return sums
+
+    sums = walked(order)
+    by_id = sums if whole < _BY_ID else walked(range(len(asked.weights)))
+    enough = asked.share * (by_id[-1] if whole else asked.sums[-1])
+    if whole == 1 and asked.op == "draw":  # found by halvings, even if the sums do not rise
         return _reached(asked, bisect_right(sums, enough, 0, len(sums) - 1) + 1)
     is_exact = asked.op == "top_p"
     places = (at for at, each in enumerate(sums) if each > enough or (is_exact and each == enough))
     return _reached(asked, next(places, len(order) - 1) + 1)
+
+
+_BY_ID: Final = 2
 
 
 def _least_probable(asked: Asked) -> Row:
@@ -721,16 +729,16 @@ ANSWERS: Final[Mapping[str, Change]] = {
         for name, types in _TYPES
     },
     **{
-        f"{says} {size:,} tokens{VARIANT}{is_whole}": partial(_walked, size, carried, (), is_whole)
-        for is_whole in (False, True)
+        f"{says} {size:,} tokens{VARIANT}{whole}": partial(_walked, size, carried, (), whole)
+        for whole in range(_BY_ID + 1)
         for says, carried in _CARRIED.items()
         for size in (32, 64, 128, 256, 512, 1024)
     },
     **{
-        f"a running sum rounded to {name}{VARIANT}{is_whole}": partial(
-            _walked, MOST_AGAIN, max, dtypes, is_whole
+        f"a running sum rounded to {name}{VARIANT}{whole}": partial(
+            _walked, MOST_AGAIN, max, dtypes, whole
         )
-        for is_whole in (False, True)
+        for whole in range(_BY_ID)
         for name, dtypes in _TYPES
     },
     **{
