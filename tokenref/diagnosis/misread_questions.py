@@ -27,7 +27,6 @@ from tokenref.diagnosis.asked import (
     rows_of,
 )
 from tokenref.diagnosis.mistakes import (
-    COMPARED,
     MASKS,
     OTHER_ROWS,
     SUMS,
@@ -36,7 +35,16 @@ from tokenref.diagnosis.mistakes import (
     truncated,
     weights_of,
 )
-from tokenref.floats import SMALLEST_NORMAL, Type, is_numbers, nearest, pack, type_of, unpack
+from tokenref.floats import (
+    DIGITS,
+    SMALLEST_NORMAL,
+    Type,
+    is_numbers,
+    nearest,
+    pack,
+    type_of,
+    unpack,
+)
 from tokenref.questions.sampling import tokens_of, unpack_parameters
 from tokenref.record import FILTER_OPS, Case
 from tokenref.rules import STANDARD
@@ -214,6 +222,11 @@ _PERTURBED: Final[Mapping[str, Sequence[tuple[str, Callable[..., Any], Sequence[
         (
             "{name} of at most the number of tokens less {}",
             lambda by, number, count: min(number, max(count - by, 1)),
+            (1,),
+        ),
+        (
+            "{name} above the number of tokens taken for {}",
+            lambda n, number, count: n if number > count else number,
             (1,),
         ),
         ("{name} left out", lambda *_: None, (0,)),
@@ -422,14 +435,6 @@ def _with_rounded(rounded: Callable[[float], float], asked: Asked) -> Row:
     return {name: pack(changed, "f64")} if changed != numbers else {}
 
 
-def _with_compared(compared: Callable[[float], float], asked: Asked) -> Row:
-    """Return a row whose numbers are those that are compared."""
-    part = next((part for part in ("logits", "probs") if part in asked.row), "")
-    if not part or asked.op not in {"greedy", "top_k"}:
-        return {}
-    return {part: pack([*map(compared, unpack(asked.row[part]))], "f64")}
-
-
 _Numbers: TypeAlias = Callable[[Sequence[float]], Sequence[float]]
 """Returns the random numbers that a program uses, given those of all drafts and the last one."""
 
@@ -487,7 +492,8 @@ def _taken_for_logits(asked: Asked) -> Row:
 
 
 Places: TypeAlias = Callable[[int], Sequence[int]]
-"""Returns which numbers of a row are read, of which -1 is impossible, given how many it has."""
+"""Returns which numbers of a row are read, of which -1 is impossible and -2 is 0, given how many it
+has."""
 
 
 def _without_end(size: int, count: int) -> list[int]:
@@ -501,9 +507,16 @@ def _without_ends(size: int, lost: int, first: int, count: int) -> list[int]:
 def _read(places: Places, asked: Asked) -> Row:
     """Return a row of which other numbers are read."""
     part = next((part for part in ("probs", "logits") if part in asked.row), "")
-    numbers = [*unpack(asked.row[part]), 0.0 if part == "probs" else -inf] if part else []
-    row = [numbers[at] for at in places(len(numbers) - 1)]
-    return {part: pack(row, type_of(asked.row[part]))} if row != numbers[:-1] else {}
+    numbers = [*unpack(asked.row[part]), 0.0, 0.0 if part == "probs" else -inf] if part else []
+    row = [numbers[at] for at in places(len(numbers) - 2)]
+    return {part: pack(row, type_of(asked.row[part]))} if row != numbers[:-2] else {}
+
+
+def _without_tail(read: int, asked: Asked) -> Row:
+    """Return a row of which numbers are read by 16 bytes, and another one for each of the rest."""
+    dtype = type_of(asked.row.get("probs") or asked.row["logits"])
+    whole = 32 // DIGITS[dtype]
+    return _read(lambda n: [at if at < n // whole * whole else read for at in range(n)], asked)
 
 
 def _without_last(size: int, is_summed: bool, asked: Asked) -> Row:
@@ -517,6 +530,8 @@ def _without_last(size: int, is_summed: bool, asked: Asked) -> Row:
 
 QUESTIONS: Final[Mapping[str, Change]] = {
     "probabilities that are taken for logits": _taken_for_logits,
+    "the last block of 16 bytes, if it is incomplete, left out": partial(_without_tail, -1),
+    "the last block of 16 bytes, if it is incomplete, read as 0": partial(_without_tail, -2),
     **{
         f"the last block of {size:,} tokens, if it is incomplete, left out{VARIANT}{is_summed}": (
             partial(_without_last, size, is_summed)
@@ -549,7 +564,6 @@ QUESTIONS: Final[Mapping[str, Change]] = {
         for n in (32, 64, 128, 256)
     },
     **{f"masks of which {says}": partial(_with_masks, misread) for says, misread in MASKS.items()},
-    **{says: partial(_with_compared, compared) for says, compared in COMPARED.items()},
     **{says: partial(_drafts_with, used) for says, used in _DRAFTED.items()},
     "the last row of drafts for the target row behind them": _last_draft_row,
     **{says: partial(_with_rounded, rounded) for says, rounded in ROUNDED.items()},

@@ -30,7 +30,7 @@ from tokenref.diagnosis.asked import (
     possible,
 )
 from tokenref.diagnosis.misread_questions import ROUNDED, allowed_of
-from tokenref.diagnosis.mistakes import Summed, weights_of
+from tokenref.diagnosis.mistakes import COMPARED, Summed, weights_of
 from tokenref.floats import Type, from_digits, is_numbers, nearest, pack, to_digits, type_of, unpack
 from tokenref.questions.sampling import unpack_parameters
 from tokenref.record import FILTER_OPS
@@ -58,7 +58,8 @@ def _with_rounded_weights(dtype: Type, are_shares: bool, asked: Asked) -> Row:
     order = asked.falling if asked.op == "top_p" else range(len(weights))
     sums = [*accumulate(weights[token] for token in order)]
     reached = bisect_left if asked.op == "top_p" else bisect_right
-    return _reached(asked, reached(sums, asked.share * sums[-1]) + 1)
+    whole = 1.0 if are_shares else sums[-1]
+    return _reached(asked, reached(sums, asked.share * whole) + 1)
 
 
 def _by_rounded_number(rounded: Callable[[float], float], asked: Asked) -> Row:
@@ -397,12 +398,14 @@ _BY_BITS: Final[Sequence[Key]] = (
 
 
 def _sorted_by(key: Key, asked: Asked) -> Row:
-    """Return what is kept or chosen if logits, or distances from the entropy, are sorted by it."""
+    """Return what is kept or chosen if numbers, or distances from the entropy, are sorted by it."""
     if asked.op == "typical":
         return _typical(lambda surprise, entropy: key(-abs(surprise - entropy)), asked)
-    if "logits" not in asked.row or asked.profile != STANDARD:
+    if asked.profile != STANDARD or not {"logits", "probs"} & asked.row.keys():
         return {}
-    order = sorted(possible(asked.numbers), key=lambda token: key(asked.numbers[token]))
+    numbers = asked.numbers if "logits" in asked.row else asked.weights
+    tokens = possible(numbers) if "logits" in asked.row else sorted(asked.falling)
+    order = sorted(tokens, key=lambda token: key(numbers[token]))
     if asked.op == "greedy":
         return {"token": order[0]}
     if asked.op == "top_p":
@@ -691,6 +694,10 @@ ANSWERS: Final[Mapping[str, Change]] = {
             _sorted_by, key
         )
         for way, key in enumerate(_BY_BITS)
+    },
+    **{
+        says: partial(_sorted_by, lambda number, same=compared: (False, -same(number)))
+        for says, compared in COMPARED.items()
     },
     **{says: partial(_typical, distance) for says, distance in _DISTANCES.items()},
     "the mean of all surprises for the entropy": partial(
