@@ -349,8 +349,7 @@ class _Naming:
             record: seen
             for each in by_place(self._rest()).values()
             for record, seen in each.items()
-            if seen.status != "crash"
-            and self.unsteady & {rows_op(seen.case), *_steps_of(seen.case)}
+            if self.unsteady & {rows_op(seen.case), *_steps_of(seen.case)}
         }
         if len(here) >= FEWEST and all(is_vague(fact) for fact, _ in _of_facts(here, {})):
             says = f"have no known cause of their own, but elsewhere {DIFFERS}"
@@ -570,9 +569,7 @@ def _of_facts(
             holds[says] = [*here]
         shared = [fact for fact, records in holds.items() if len(records) >= MOST * len(here)]
         if shared:
-            vague = {fact for fact in shared if fact in VAGUE or OF_ANY_SUM in fact}
-            if says:
-                vague |= {f for f in shared if f == AT_THE_END or f.startswith(REFUSED)}
+            vague = {f for f in shared if is_vague(f) or (says and f == AT_THE_END)}
             rank = {fact: 1 if fact == says else 2 * (fact not in vague) for fact in shared}
             fact = max(shared, key=lambda f: (rank[f], len(holds[f]), -places[f]))
             plain, records = _without_size(fact), holds[fact]

@@ -35,16 +35,7 @@ from tokenref.diagnosis.mistakes import (
     truncated,
     weights_of,
 )
-from tokenref.floats import (
-    DIGITS,
-    SMALLEST_NORMAL,
-    Type,
-    is_numbers,
-    nearest,
-    pack,
-    type_of,
-    unpack,
-)
+from tokenref.floats import SMALLEST_NORMAL, Type, is_numbers, nearest, pack, type_of, unpack
 from tokenref.questions.sampling import tokens_of, unpack_parameters
 from tokenref.record import FILTER_OPS, Case
 from tokenref.rules import STANDARD
@@ -492,8 +483,8 @@ def _taken_for_logits(asked: Asked) -> Row:
 
 
 Places: TypeAlias = Callable[[int], Sequence[int]]
-"""Returns which numbers of a row are read, of which -1 is impossible and -2 is 0, given how many it
-has."""
+"""Returns which numbers of a row are read, of which -1 is impossible, -2 is 0 and -3 is minus
+infinity, given how many it has."""
 
 
 def _without_end(size: int, count: int) -> list[int]:
@@ -507,15 +498,16 @@ def _without_ends(size: int, lost: int, first: int, count: int) -> list[int]:
 def _read(places: Places, asked: Asked) -> Row:
     """Return a row of which other numbers are read."""
     part = next((part for part in ("probs", "logits") if part in asked.row), "")
-    numbers = [*unpack(asked.row[part]), 0.0, 0.0 if part == "probs" else -inf] if part else []
-    row = [numbers[at] for at in places(len(numbers) - 2)]
-    return {part: pack(row, type_of(asked.row[part]))} if row != numbers[:-2] else {}
+    none = 0.0 if part == "probs" else -inf
+    numbers = [*unpack(asked.row[part]), -inf, 0.0, none] if part else []
+    row = [numbers[at] for at in places(len(numbers) - 3)]
+    return {part: pack(row, type_of(asked.row[part]))} if row != numbers[:-3] else {}
 
 
 def _without_tail(read: int, asked: Asked) -> Row:
     """Return a row of which numbers are read by 16 bytes, and another one for each of the rest."""
     dtype = type_of(asked.row.get("probs") or asked.row["logits"])
-    whole = 32 // DIGITS[dtype]
+    whole = {"f64": 2, "f32": 4}.get(dtype, 8)
     return _read(lambda n: [at if at < n // whole * whole else read for at in range(n)], asked)
 
 
@@ -530,8 +522,10 @@ def _without_last(size: int, is_summed: bool, asked: Asked) -> Row:
 
 QUESTIONS: Final[Mapping[str, Change]] = {
     "probabilities that are taken for logits": _taken_for_logits,
-    "the last block of 16 bytes, if it is incomplete, left out": partial(_without_tail, -1),
-    "the last block of 16 bytes, if it is incomplete, read as 0": partial(_without_tail, -2),
+    **{
+        f"the last block of 16 bytes, if it is incomplete, {says}": partial(_without_tail, read)
+        for says, read in (("left out", -1), (f"left out{VARIANT}", -3), ("read as 0", -2))
+    },
     **{
         f"the last block of {size:,} tokens, if it is incomplete, left out{VARIANT}{is_summed}": (
             partial(_without_last, size, is_summed)

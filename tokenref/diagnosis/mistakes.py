@@ -272,12 +272,12 @@ _BY_SIZE: Final[Sequence[tuple[str, Callable[..., float], Sequence[int]]]] = (
         (32, *HALVED),
     ),
     *(
-        (f"{NOT_RESCALED}{says}, in blocks of {{:,}}", partial(_by_threads, *how), HALVED[2:])
-        for says, *how in (
-            ("a thread that reads 1 at once has a larger maximum", True, 1, 2**30),
-            ("a thread that reads 4 at once has a larger maximum", True, 4, 2**30),
-            ("a thread has a larger maximum in its tile of 2,048", True, 1, 2048),
-            ("threads that read 1 at once have other maxima", False, 1, 2**30),
+        (f"{NOT_RESCALED}{says} in blocks of {{:,}}", partial(_by_threads, *how), HALVED[2:])
+        for says, how in (
+            ("a thread that reads 1 at once has a larger maximum,", (True, 1, 2**30)),
+            ("a thread that reads 4 at once has a larger maximum,", (True, 4, 2**30)),
+            ("a thread has a larger maximum in its tile of 2,048,", (True, 1, 2048)),
+            ("threads that read 1 at once have other maxima,", (False, 1, 2**30)),
         )
     ),
 )

@@ -25,8 +25,10 @@ _BY_CHANCE: Final = 0.05
 _Rows = Sequence[Mapping[str, Any]]
 
 
-def _is_padded(parts: Mapping[str, Any], rows: _Rows) -> bool:
-    return "vocab_size" in parts and any(tokens_of([row]) > parts["vocab_size"] for row in rows)
+def _are_apart(parts: Mapping[str, Any], rows: _Rows) -> bool:
+    lengths = [tokens_of([row]) for row in rows]
+    end = int(parts.get("vocab_size", min(lengths)))
+    return any(each > end for each in (parts.get("layout", {}).get("stride", 0), *lengths))
 
 
 def _is_narrow(_: object, rows: _Rows) -> bool:
@@ -55,16 +57,9 @@ def _is_impossible(_: object, rows: _Rows) -> bool:
 
 def _starts(parts: Mapping[str, Any], rows: _Rows) -> list[int]:
     """Return at which number of a batch each row begins."""
-    order = parts.get("layout", {}).get("order", range(len(rows)))
-    return [place * _stride(parts, rows) for place in order]
-
-
-def _tokens(row: Mapping[str, Any]) -> int:
-    return tokens_of([row])
-
-
-def _stride(parts: Mapping[str, Any], rows: _Rows) -> int:
-    return max([parts.get("layout", {}).get("stride", 0), *map(_tokens, rows)])
+    layout = parts.get("layout", {})
+    stride = max([layout.get("stride", 0), *(tokens_of([row]) for row in rows)])
+    return [place * stride for place in layout.get("order", range(len(rows)))]
 
 
 def _is_odd(size: int, parts: Mapping[str, Any], rows: _Rows) -> bool:
@@ -90,14 +85,8 @@ _VECTORS: Final = (4, 2, 8, 16)
 _SIZES: Final = (1024, 512, 256, 128, 64, 32)
 
 PROPERTIES: Final[Mapping[str, Callable[[Mapping[str, Any], _Rows], bool]]] = {
-    "rows are padded, and all others pass: perhaps `vocab_size` is ignored": _is_padded,
-    "rows have a larger `stride`, and all others pass: perhaps `stride` is ignored": (
-        lambda parts, rows: len(rows) > 1 and max(map(_tokens, rows)) < _stride(parts, rows)
-    ),
-    "rows are padded or have a larger `stride`, and all others pass: perhaps each is read from the "
-    "end of the row before on": (
-        lambda parts, rows: parts.get("vocab_size", min(map(_tokens, rows))) < _stride(parts, rows)
-    ),
+    "rows are padded or lie apart, and all others pass: perhaps `vocab_size` or `stride` is "
+    "ignored": _are_apart,
     "rows have numbers of 16 bits, and all others pass": _is_narrow,
     "rows have negative logits only: perhaps a maximum begins at 0, or the sign is lost": (
         _is_negative

@@ -11,6 +11,7 @@ from fractions import Fraction
 from functools import partial
 from itertools import accumulate
 from math import exp, fsum, inf, isinf, log, log2
+from operator import neg
 from typing import Any, Final, TypeAlias
 
 from sampling_ref import RowError, Use, chain
@@ -235,22 +236,24 @@ def _part(asked: Asked) -> str:
     return next(parts, "") if "logits" in asked.row else ""
 
 
-def _cut_off(types: Container[Type], asked: Asked) -> Row:
-    """Return numbers of 16 bits that are cut off, not rounded."""
+def _narrowed(narrow: Callable[[float, Type], float], types: Container[Type], asked: Asked) -> Row:
+    """Return numbers of these types that are rounded in another way."""
     part = _part(asked)
     if not part or (dtype := type_of(asked.out[part])) not in types or part not in asked.wide:
         return {}
     exact = unpack(asked.wide[part])
-    numbers = [n if isinf(n) else _not_farther(n, nearest(n, dtype), dtype) for n in exact]
-    return {part: pack(numbers, dtype)}
+    return {part: pack([n if isinf(n) else narrow(n, dtype) for n in exact], dtype)}
 
 
-def _twice_rounded(before: Type, own: Type, asked: Asked) -> Row:
-    part = _part(asked)
-    if not part or type_of(asked.out[part]) != own or part not in asked.wide:
-        return {}
-    exact = unpack(asked.wide[part])
-    return {part: pack([nearest(nearest(number, before), own) for number in exact], own)}
+def _cut_off(exact: float, dtype: Type) -> float:
+    """Return the next number of a type that is not farther from 0."""
+    if abs(right := nearest(exact, dtype)) <= abs(exact):
+        return right
+    return from_digits(f"{int(to_digits([right], dtype), 16) - 1:04x}", dtype)[0]
+
+
+def _twice_rounded(before: Type, exact: float, dtype: Type) -> float:
+    return nearest(nearest(exact, before), dtype)
 
 
 def _of_type(own: Type, other: Type, asked: Asked) -> Row:
@@ -269,13 +272,6 @@ def _of_type(own: Type, other: Type, asked: Asked) -> Row:
         else part
         for key, part in out.items()
     }
-
-
-def _not_farther(exact: float, right: float, dtype: Type) -> float:
-    """Return the next number of a type that is not farther from 0."""
-    if abs(right) <= abs(exact):
-        return right
-    return from_digits(f"{int(to_digits([right], dtype), 16) - 1:04x}", dtype)[0]
 
 
 _MOST_WORDS: Final = 256
@@ -335,7 +331,7 @@ def _walked(size: int, carried: Carried, dtypes: Sequence[Type], whole: int, ask
 
     It is carried from block to block, and rounded to the type of the row if that is one of
     `dtypes`, or to the only one of them. The whole sum is right (0), or the last of these sums by
-    weight (1) or by id (2).
+    weight (1) or by id (-1).
     """
     if not asked.is_plain:
         return {}
@@ -358,7 +354,7 @@ def _walked(size: int, carried: Carried, dtypes: Sequence[Type], whole: int, ask
         return sums
 
     sums = walked(order)
-    by_id = sums if whole < _BY_ID else walked(range(len(asked.weights)))
+    by_id = sums if whole >= 0 else walked(range(len(asked.weights)))
     enough = asked.share * (by_id[-1] if whole else asked.sums[-1])
     if whole == 1 and asked.op == "draw":  # found by halvings, even if the sums do not rise
         return _reached(asked, bisect_right(sums, enough, 0, len(sums) - 1) + 1)
@@ -367,23 +363,12 @@ def _walked(size: int, carried: Carried, dtypes: Sequence[Type], whole: int, ask
     return _reached(asked, next(places, len(order) - 1) + 1)
 
 
-_BY_ID: Final = 2
-
-
-def _least_probable(asked: Asked) -> Row:
-    """Return what top-p keeps if it begins with the least probable tokens, and the best ones."""
-    if not asked.is_plain or asked.op != "top_p":
-        return {}
-    order = sorted(asked.falling, key=lambda token: (asked.weights[token], token))
-    return _until(order, asked, asked.falling)
-
-
-def _until(order: Sequence[int], asked: Asked, best: Sequence[int]) -> Row:
-    """Return the first tokens of an order whose weights reach p, and as many as stay of others."""
+def _until(order: Sequence[int], asked: Asked) -> Row:
+    """Return the first tokens of an order whose weights reach p, and at least as many as stay."""
     sums = [*accumulate(asked.weights[token] for token in order)]
     count = bisect_left(sums, asked.share * sums[-1]) + 1
     least = unpack_parameters(asked.row["params"]).get("least", 1)
-    return {"keep": sorted({*order[:count], *best[:least]})}
+    return {"keep": sorted(order[: max(count, least)])}
 
 
 Key: TypeAlias = Callable[[float], tuple[bool, float]]
@@ -395,6 +380,10 @@ _BY_BITS: Final[Sequence[Key]] = (
     lambda number: (number < 0, -abs(number)),  # as whole numbers with a sign
 )
 """How programs sort numbers that forget to turn the bits of negative ones."""
+
+
+def _falling(compared: Callable[[float], float], number: float) -> tuple[bool, float]:
+    return False, -compared(number)
 
 
 def _sorted_by(key: Key, asked: Asked) -> Row:
@@ -409,7 +398,7 @@ def _sorted_by(key: Key, asked: Asked) -> Row:
     if asked.op == "greedy":
         return {"token": order[0]}
     if asked.op == "top_p":
-        return _until(order, asked, order) if asked.is_plain else {}
+        return _until(order, asked) if asked.is_plain else {}
     if asked.op not in {"top_k", "min_p"}:
         return {}
     params = unpack_parameters(asked.row["params"])
@@ -444,10 +433,15 @@ _DISTANCES: Final[Mapping[str, Callable[[float, float], float]]] = {
 """What programs take for the distance of a surprise from the entropy."""
 
 
-def _with_log_of_sum(of_sum: Callable[[Asked], float], asked: Asked) -> Row:
+_NARROW: Final[Sequence[Type]] = ("f16", "bf16")
+
+
+def _with_log_of_sum(
+    of_sum: Callable[[Asked], float], asked: Asked, types: Sequence[Type] = ()
+) -> Row:
     """Return probabilities or their logarithms with another logarithm of the sum."""
     part = _part(asked) if asked.op in SUMMING else ""
-    if not part:
+    if not part or (types and type_of(asked.row["logits"]) not in types):
         return {}
     dtype, largest, less = type_of(asked.out[part]), max(asked.numbers), of_sum(asked)
     logs = [n if isinf(n) else n - largest - less for n in asked.numbers]
@@ -500,22 +494,13 @@ def _searched(halvings: int, asked: Asked) -> Row:
     return {"keep": [token for token, weight in enumerate(weights) if weight and weight >= low]}
 
 
-def _narrow_sum(asked: Asked) -> Row:
-    """Return the answer to a row of 16 bits with a sum that is rounded after each addition."""
-    part = _part(asked) if asked.op in SUMMING else ""
-    if not part or (dtype := type_of(asked.out[part])) not in _NARROW:
-        return {}
-    total, largest = 0.0, max(asked.numbers)
+def _narrow_sum(asked: Asked) -> float:
+    """Return the logarithm of a sum that is rounded to the type of the row after each addition."""
+    total, dtype = 0.0, type_of(asked.row["logits"])
     for weight in asked.weights:
         total = nearest(total + weight, dtype)
-    if part == "probs":
-        return {part: pack([nearest(weight / total, dtype) for weight in asked.weights], dtype)}
-    of_sum = log(total)
-    logs = [n if isinf(n) else nearest(n - largest - of_sum, dtype) for n in asked.numbers]
-    return {part: pack(logs, dtype)}
+    return log(total)
 
-
-_NARROW: Final = ("f16", "bf16")
 
 # ---- drafts
 
@@ -688,7 +673,9 @@ ANSWERS: Final[Mapping[str, Change]] = {
         for what in ("weights", "probabilities")
         for dtype in _NARROW
     },
-    "the least probable tokens until their sum reaches p": _least_probable,
+    "the least probable tokens until their sum reaches p": (
+        lambda asked: _sorted_by(partial(_falling, neg), asked) if asked.op == "top_p" else {}
+    ),
     **{
         f"negative numbers in the wrong order, as their bits{VARIANT}{way}": partial(
             _sorted_by, key
@@ -696,7 +683,7 @@ ANSWERS: Final[Mapping[str, Change]] = {
         for way, key in enumerate(_BY_BITS)
     },
     **{
-        says: partial(_sorted_by, lambda number, same=compared: (False, -same(number)))
+        says: partial(_sorted_by, partial(_falling, compared))
         for says, compared in COMPARED.items()
     },
     **{says: partial(_typical, distance) for says, distance in _DISTANCES.items()},
@@ -732,12 +719,12 @@ ANSWERS: Final[Mapping[str, Change]] = {
         )
     ),
     **{
-        f"numbers of {name} cut off, not rounded": partial(_cut_off, types)
+        f"numbers of {name} cut off, not rounded": partial(_narrowed, _cut_off, types)
         for name, types in _TYPES
     },
     **{
         f"{says} {size:,} tokens{VARIANT}{whole}": partial(_walked, size, carried, (), whole)
-        for whole in range(_BY_ID + 1)
+        for whole in (0, 1, -1)
         for says, carried in _CARRIED.items()
         for size in (32, 64, 128, 256, 512, 1024)
     },
@@ -745,7 +732,7 @@ ANSWERS: Final[Mapping[str, Change]] = {
         f"a running sum rounded to {name}{VARIANT}{whole}": partial(
             _walked, MOST_AGAIN, max, dtypes, whole
         )
-        for whole in range(_BY_ID)
+        for whole in (0, 1)
         for name, dtypes in _TYPES
     },
     **{
@@ -756,7 +743,7 @@ ANSWERS: Final[Mapping[str, Change]] = {
         f"tokens above a threshold for p that {count} halvings found": partial(_searched, count)
         for count in (8, 10, 12, 14, 16, 18)  # more of them find the weight itself
     },
-    "a sum in 16 bits": _narrow_sum,
+    "a sum in 16 bits": partial(_with_log_of_sum, _narrow_sum, types=_NARROW),
     **{
         f"a counter of {bits} bits, without a carry": partial(_without_carry, bits)
         for bits in (32, 64, 128)
@@ -772,8 +759,12 @@ ANSWERS: Final[Mapping[str, Change]] = {
     },
     "rows of f16 read as bf16": partial(_of_type, "f16", "bf16"),
     "rows of bf16 read as f16": partial(_of_type, "bf16", "f16"),
-    "numbers of f16 rounded to bf16 before": partial(_twice_rounded, "bf16", "f16"),
-    "numbers of bf16 rounded to f16 before": partial(_twice_rounded, "f16", "bf16"),
+    **{
+        f"numbers of {own} rounded to {other} before": partial(
+            _narrowed, partial(_twice_rounded, other), (own,)
+        )
+        for own, other in (_NARROW, _NARROW[::-1])
+    },
     **{says: partial(_speculated, partial(_judged, by)) for says, by in _JUDGED.items()},
     **{says: partial(_speculated, partial(_rejected, way)) for says, way in _REJECTED.items()},
     **{
