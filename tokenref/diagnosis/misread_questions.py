@@ -506,8 +506,8 @@ def _read(places: Places, asked: Asked) -> Row:
 
 def _without_tail(read: int, asked: Asked) -> Row:
     """Return a row of which numbers are read by 16 bytes, and another one for each of the rest."""
-    dtype = type_of(asked.row.get("probs") or asked.row["logits"])
-    whole = {"f64": 2, "f32": 4}.get(dtype, 8)
+    row = asked.row.get("probs") or asked.row.get("logits")
+    whole = {"f64": 2, "f32": 4}.get(type_of(row), 8) if row else 1
     return _read(lambda n: [at if at < n // whole * whole else read for at in range(n)], asked)
 
 
@@ -568,10 +568,10 @@ QUESTIONS: Final[Mapping[str, Change]] = {
         for dtype in SMALLEST_NORMAL
     },
     **{
-        f"numbers of the row rounded to bfloat16{VARIANT}{len(types)}": partial(
+        f"numbers of the row rounded to bfloat16{VARIANT}{types}": partial(
             _loaded, types, lambda number: nearest(number, "bf16")
         )
-        for types in ({"f32"}, {"f32", "f16"})
+        for types in (("f32",), ("f16",), ("f32", "f16"))
     },
 }
 """Changed questions."""

@@ -236,24 +236,20 @@ def _part(asked: Asked) -> str:
     return next(parts, "") if "logits" in asked.row else ""
 
 
-def _narrowed(narrow: Callable[[float, Type], float], types: Container[Type], asked: Asked) -> Row:
-    """Return numbers of these types that are rounded in another way."""
+def _cut_off(types: Container[Type], asked: Asked) -> Row:
+    """Return numbers of these types that are cut off, not rounded."""
     part = _part(asked)
     if not part or (dtype := type_of(asked.out[part])) not in types or part not in asked.wide:
         return {}
     exact = unpack(asked.wide[part])
-    return {part: pack([n if isinf(n) else narrow(n, dtype) for n in exact], dtype)}
+    return {part: pack([n if isinf(n) else _not_farther(n, dtype) for n in exact], dtype)}
 
 
-def _cut_off(exact: float, dtype: Type) -> float:
+def _not_farther(exact: float, dtype: Type) -> float:
     """Return the next number of a type that is not farther from 0."""
     if abs(right := nearest(exact, dtype)) <= abs(exact):
         return right
     return from_digits(f"{int(to_digits([right], dtype), 16) - 1:04x}", dtype)[0]
-
-
-def _twice_rounded(before: Type, exact: float, dtype: Type) -> float:
-    return nearest(nearest(exact, before), dtype)
 
 
 def _of_type(own: Type, other: Type, asked: Asked) -> Row:
@@ -719,7 +715,7 @@ ANSWERS: Final[Mapping[str, Change]] = {
         )
     ),
     **{
-        f"numbers of {name} cut off, not rounded": partial(_narrowed, _cut_off, types)
+        f"numbers of {name} cut off, not rounded": partial(_cut_off, types)
         for name, types in _TYPES
     },
     **{
@@ -759,12 +755,6 @@ ANSWERS: Final[Mapping[str, Change]] = {
     },
     "rows of f16 read as bf16": partial(_of_type, "f16", "bf16"),
     "rows of bf16 read as f16": partial(_of_type, "bf16", "f16"),
-    **{
-        f"numbers of {own} rounded to {other} before": partial(
-            _narrowed, partial(_twice_rounded, other), (own,)
-        )
-        for own, other in (_NARROW, _NARROW[::-1])
-    },
     **{says: partial(_speculated, partial(_judged, by)) for says, by in _JUDGED.items()},
     **{says: partial(_speculated, partial(_rejected, way)) for says, way in _REJECTED.items()},
     **{
