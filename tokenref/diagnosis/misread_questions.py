@@ -467,7 +467,7 @@ def _loaded(types: Container[str], change: Callable[[float], float], asked: Aske
     """Return rows of these types with other numbers."""
     rows = {part: asked.row[part] for part in ("logits", "probs") if part in asked.row}
     return {
-        part: pack([*map(change, unpack(row))], type_of(row))
+        part: pack([nearest(change(n), type_of(row)) for n in unpack(row)], type_of(row))
         for part, row in rows.items()
         if type_of(row) in types
     }

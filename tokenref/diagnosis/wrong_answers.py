@@ -11,7 +11,6 @@ from fractions import Fraction
 from functools import partial
 from itertools import accumulate
 from math import exp, fsum, inf, isinf, log, log2
-from operator import neg
 from typing import Any, Final, TypeAlias
 
 from sampling_ref import RowError, Use, chain
@@ -359,12 +358,20 @@ def _walked(size: int, carried: Carried, dtypes: Sequence[Type], whole: int, ask
     return _reached(asked, next(places, len(order) - 1) + 1)
 
 
-def _until(order: Sequence[int], asked: Asked) -> Row:
-    """Return the first tokens of an order whose weights reach p, and at least as many as stay."""
+def _least_probable(asked: Asked) -> Row:
+    """Return what top-p keeps if it begins with the least probable tokens, and the best ones."""
+    if not asked.is_plain or asked.op != "top_p":
+        return {}
+    order = sorted(asked.falling, key=lambda token: (asked.weights[token], token))
+    return _until(order, asked, asked.falling)
+
+
+def _until(order: Sequence[int], asked: Asked, best: Sequence[int]) -> Row:
+    """Return the first tokens of an order whose weights reach p, and as many as stay of others."""
     sums = [*accumulate(asked.weights[token] for token in order)]
     count = bisect_left(sums, asked.share * sums[-1]) + 1
     least = unpack_parameters(asked.row["params"]).get("least", 1)
-    return {"keep": sorted(order[: max(count, least)])}
+    return {"keep": sorted({*order[:count], *best[:least]})}
 
 
 Key: TypeAlias = Callable[[float], tuple[bool, float]]
@@ -394,7 +401,7 @@ def _sorted_by(key: Key, asked: Asked) -> Row:
     if asked.op == "greedy":
         return {"token": order[0]}
     if asked.op == "top_p":
-        return _until(order, asked) if asked.is_plain else {}
+        return _until(order, asked, order) if asked.is_plain else {}
     if asked.op not in {"top_k", "min_p"}:
         return {}
     params = unpack_parameters(asked.row["params"])
@@ -669,9 +676,7 @@ ANSWERS: Final[Mapping[str, Change]] = {
         for what in ("weights", "probabilities")
         for dtype in _NARROW
     },
-    "the least probable tokens until their sum reaches p": (
-        lambda asked: _sorted_by(partial(_falling, neg), asked) if asked.op == "top_p" else {}
-    ),
+    "the least probable tokens until their sum reaches p": _least_probable,
     **{
         f"negative numbers in the wrong order, as their bits{VARIANT}{way}": partial(
             _sorted_by, key
