@@ -13,6 +13,7 @@ because many engines check less. All other failures have no known cause.
 import re
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from itertools import starmap
 from math import nan
 from typing import Final
@@ -102,15 +103,16 @@ def diagnose(
     stages = [failed.pop(record).case.id for record in [*failed] if _is_right(failed[record])]
     if not failed and not stages:
         return found
-    unsteady = [failed.pop(record).case.id for record in _unsteady(failed)]
+    unsteady = [failed.pop(record).case for record in _unsteady(failed)]
     if unsteady:
-        found.append(_diagnosis(DIFFERS, f"have in common: {DIFFERS}", unsteady))
+        ids = [case.id for case in unsteady]
+        found.append(_diagnosis(DIFFERS, f"have in common: {DIFFERS}", ids))
     known = known or known_causes()
     if len(failed) == 1 and not (passed or unsteady or stages):
         (seen,) = failed.values()
         if alone := [*_of_one(seen, known, reference)]:
             return [*found, *alone]
-    naming = _Naming(known, passed, failed, fewest, reference)
+    naming = _Naming(known, passed, failed, fewest, reference, {*map(rows_op, unsteady)})
     for name_more in _IN_ORDER:
         name_more(naming)
     found += naming.diagnoses()
@@ -242,9 +244,13 @@ class _Naming:
         failed: dict[str, Result],
         fewest: int,
         reference: Reference | None,
+        unsteady: AbstractSet[str],
     ) -> None:
         """Begin without any name. Inputs that were not asked of all causes are set aside."""
         self.passed, self.failed, self.every = passed, failed, {**failed}
+        self.unsteady = unsteady
+        """The operations that answer one question in several ways."""
+
         self.fewest, self.reference = fewest, reference
         self.late = set[str]()
         """Failures that were not misread in every way, for lack of time."""
@@ -290,8 +296,7 @@ class _Naming:
             return
         counts = Counter(fact for record in telling for fact in valid[record].facts)
         for fact, count in counts.items():
-            is_said = fact not in VAGUE - {ORDERED} and OF_ANY_SUM not in fact
-            if is_said and count >= fewest:
+            if (fact == ORDERED or not is_vague(fact)) and count >= fewest:
                 records = [record for record in telling if fact in valid[record].facts]
                 self.name(fact, f"have in common: {fact}", records)
                 return
@@ -337,6 +342,15 @@ class _Naming:
                 self.name(match.name, match.said("resemble"), match.hits)
                 ops |= {rows_op(rest[record].case) for record in match.hits}
         self.name_like_others(ops)
+
+    def name_like_unsteady(self) -> None:
+        """Name what is left of unsteady operations if it has nothing telling in common."""
+        valid = [(r, s) for each in by_place(self._rest()).values() for r, s in each.items()]
+        ops = self.unsteady
+        here = {r: s for r, s in valid if ops & {rows_op(s.case), *_steps_of(s.case)}}
+        if len(here) >= FEWEST and all(is_vague(fact) for fact, _ in _of_facts(here, {})):
+            says = f"have no known cause of their own, but elsewhere {DIFFERS}"
+            self.name(f"elsewhere {DIFFERS}", says, here)
 
     def name_by_facts(self) -> None:
         """Name what most failures of an operation have in common."""
@@ -459,6 +473,7 @@ _IN_ORDER: Final[Sequence[Callable[[_Naming], None]]] = (
     _Naming.name_by_operation,
     _Naming.name_similar,
     _Naming.name_exchanged,
+    _Naming.name_like_unsteady,
     _Naming.name_by_facts,
     _Naming.name_like_others,
 )
@@ -496,6 +511,15 @@ def is_of_few(group: str) -> bool:
     (True, False)
     """
     return re.match(r"[\d,]+ of [\d,]+ failures of ", group) is not None
+
+
+def is_vague(fact: str) -> bool:
+    """Return whether a fact holds for many mistakes.
+
+    >>> is_vague("all wrong numbers are nan"), is_vague("the sum lacks the first token")
+    (True, False)
+    """
+    return fact in VAGUE or OF_ANY_SUM in fact or fact.startswith((ALL_WRONG, REFUSED))
 
 
 def _shared_facts(
@@ -542,9 +566,7 @@ def _of_facts(
             holds[says] = [*here]
         shared = [fact for fact, records in holds.items() if len(records) >= MOST * len(here)]
         if shared:
-            vague = {fact for fact in shared if fact in VAGUE or OF_ANY_SUM in fact}
-            if says:
-                vague |= {f for f in shared if f == AT_THE_END or f.startswith(REFUSED)}
+            vague = {f for f in shared if is_vague(f) or (says and f == AT_THE_END)}
             rank = {fact: 1 if fact == says else 2 * (fact not in vague) for fact in shared}
             fact = max(shared, key=lambda f: (rank[f], len(holds[f]), -places[f]))
             plain, records = _without_size(fact), holds[fact]

@@ -7,7 +7,7 @@ tables of `mistakes`.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import accumulate, groupby, pairwise, product
 from math import copysign, exp, fsum, inf, log, nextafter
@@ -27,7 +27,6 @@ from tokenref.diagnosis.asked import (
     rows_of,
 )
 from tokenref.diagnosis.mistakes import (
-    COMPARED,
     MASKS,
     OTHER_ROWS,
     SUMS,
@@ -214,6 +213,11 @@ _PERTURBED: Final[Mapping[str, Sequence[tuple[str, Callable[..., Any], Sequence[
         (
             "{name} of at most the number of tokens less {}",
             lambda by, number, count: min(number, max(count - by, 1)),
+            (1,),
+        ),
+        (
+            "{name} above the number of tokens taken for {}",
+            lambda n, number, count: n if number > count else number,
             (1,),
         ),
         ("{name} left out", lambda *_: None, (0,)),
@@ -422,14 +426,6 @@ def _with_rounded(rounded: Callable[[float], float], asked: Asked) -> Row:
     return {name: pack(changed, "f64")} if changed != numbers else {}
 
 
-def _with_compared(compared: Callable[[float], float], asked: Asked) -> Row:
-    """Return a row whose numbers are those that are compared."""
-    part = next((part for part in ("logits", "probs") if part in asked.row), "")
-    if not part or asked.op not in {"greedy", "top_k"}:
-        return {}
-    return {part: pack([*map(compared, unpack(asked.row[part]))], "f64")}
-
-
 _Numbers: TypeAlias = Callable[[Sequence[float]], Sequence[float]]
 """Returns the random numbers that a program uses, given those of all drafts and the last one."""
 
@@ -467,17 +463,18 @@ def _last_draft_row(asked: Asked) -> Row:
     return {"target": [*asked.row["target"][:-1], asked.row["draft"][-1]]}
 
 
-def _flushed(dtype: Type, asked: Asked) -> Row:
-    """Return rows without subnormal numbers."""
+def _loaded(types: Container[str], change: Callable[[float], float], asked: Asked) -> Row:
+    """Return rows of these types with other numbers."""
+    rows = {part: asked.row[part] for part in ("logits", "probs") if part in asked.row}
     return {
-        part: pack(_normal(unpack(asked.row[part]), dtype), dtype)
-        for part in ("logits", "probs")
-        if part in asked.row and type_of(asked.row[part]) == dtype
+        part: pack([nearest(change(n), type_of(row)) for n in unpack(row)], type_of(row))
+        for part, row in rows.items()
+        if type_of(row) in types
     }
 
 
-def _normal(numbers: Sequence[float], dtype: Type) -> list[float]:
-    return [copysign(0.0, n) if abs(n) < SMALLEST_NORMAL[dtype] else n for n in numbers]
+def _flushed(dtype: Type, number: float) -> float:
+    return copysign(0.0, number) if abs(number) < SMALLEST_NORMAL[dtype] else number
 
 
 def _taken_for_logits(asked: Asked) -> Row:
@@ -486,7 +483,8 @@ def _taken_for_logits(asked: Asked) -> Row:
 
 
 Places: TypeAlias = Callable[[int], Sequence[int]]
-"""Returns which numbers of a row are read, of which -1 is impossible, given how many it has."""
+"""Returns which numbers of a row are read, of which -1 is impossible, -2 is 0 and -3 is minus
+infinity, given how many it has."""
 
 
 def _without_end(size: int, count: int) -> list[int]:
@@ -500,9 +498,17 @@ def _without_ends(size: int, lost: int, first: int, count: int) -> list[int]:
 def _read(places: Places, asked: Asked) -> Row:
     """Return a row of which other numbers are read."""
     part = next((part for part in ("probs", "logits") if part in asked.row), "")
-    numbers = [*unpack(asked.row[part]), 0.0 if part == "probs" else -inf] if part else []
-    row = [numbers[at] for at in places(len(numbers) - 1)]
-    return {part: pack(row, type_of(asked.row[part]))} if row != numbers[:-1] else {}
+    none = 0.0 if part == "probs" else -inf
+    numbers = [*unpack(asked.row[part]), -inf, 0.0, none] if part else []
+    row = [numbers[at] for at in places(len(numbers) - 3)]
+    return {part: pack(row, type_of(asked.row[part]))} if row != numbers[:-3] else {}
+
+
+def _without_tail(read: int, asked: Asked) -> Row:
+    """Return a row of which numbers are read by 16 bytes, and another one for each of the rest."""
+    row = asked.row.get("probs") or asked.row.get("logits")
+    whole = {"f64": 2, "f32": 4}.get(type_of(row), 8) if row else 1
+    return _read(lambda n: [at if at < n // whole * whole else read for at in range(n)], asked)
 
 
 def _without_last(size: int, is_summed: bool, asked: Asked) -> Row:
@@ -516,6 +522,10 @@ def _without_last(size: int, is_summed: bool, asked: Asked) -> Row:
 
 QUESTIONS: Final[Mapping[str, Change]] = {
     "probabilities that are taken for logits": _taken_for_logits,
+    **{
+        f"the last block of 16 bytes, if it is incomplete, {says}": partial(_without_tail, read)
+        for says, read in (("left out", -1), (f"left out{VARIANT}", -3), ("read as 0", -2))
+    },
     **{
         f"the last block of {size:,} tokens, if it is incomplete, left out{VARIANT}{is_summed}": (
             partial(_without_last, size, is_summed)
@@ -548,13 +558,20 @@ QUESTIONS: Final[Mapping[str, Change]] = {
         for n in (32, 64, 128, 256)
     },
     **{f"masks of which {says}": partial(_with_masks, misread) for says, misread in MASKS.items()},
-    **{says: partial(_with_compared, compared) for says, compared in COMPARED.items()},
     **{says: partial(_drafts_with, used) for says, used in _DRAFTED.items()},
     "the last row of drafts for the target row behind them": _last_draft_row,
     **{says: partial(_with_rounded, rounded) for says, rounded in ROUNDED.items()},
     **{
-        f"0 for subnormal numbers of rows in {dtype}": partial(_flushed, dtype)
+        f"0 for subnormal numbers of rows in {dtype}": partial(
+            _loaded, {dtype}, partial(_flushed, dtype)
+        )
         for dtype in SMALLEST_NORMAL
+    },
+    **{
+        f"numbers of the row rounded to bfloat16{VARIANT}{types}": partial(
+            _loaded, types, lambda number: nearest(number, "bf16")
+        )
+        for types in (("f32",), ("f16",), ("f32", "f16"))
     },
 }
 """Changed questions."""

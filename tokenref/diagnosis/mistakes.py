@@ -156,20 +156,23 @@ def _own_maxima(
 
 
 def _by_threads(
-    is_late: bool, read: int, size: int, weights: Sequence[float], _: Sequence[float]
+    is_late: bool, read: int, tile: int, size: int, weights: Sequence[float], _: Sequence[float]
 ) -> float:
     """Return the sum of threads, each of which reads the next numbers of a block in turn.
 
-    They are divided by their own maximum, or what they add is by the largest one until then.
+    They are divided by their own maximum, or what they add is by the largest one until then. Each
+    tile of the row has threads of its own.
     """
-    most, total, step = max(weights), 0.0, size * read
-    for first in range(0, min(step, len(weights)), read):
-        starts = range(first, len(weights), step)
-        own = [weight for at in starts for weight in weights[at : at + read] if weight]
-        if own and is_late:
-            total += max(own) * sum(map(truediv, own, accumulate(own, max)))
-        elif own:
-            total += sum(own) / max(own) * most
+    most, total, step, count = max(weights), 0.0, size * read, len(weights)
+    for begin in range(0, count, tile):
+        end = min(begin + tile, count)
+        for first in range(begin, min(begin + step, end), read):
+            starts = range(first, end, step)
+            own = [weight for at in starts for weight in weights[at : at + read] if weight]
+            if own and is_late:
+                total += max(own) * sum(map(truediv, own, accumulate(own, max)))
+            elif own:
+                total += sum(own) / max(own) * most
     return total
 
 
@@ -269,11 +272,12 @@ _BY_SIZE: Final[Sequence[tuple[str, Callable[..., float], Sequence[int]]]] = (
         (32, *HALVED),
     ),
     *(
-        (f"{NOT_RESCALED}{says.format(read)}", partial(_by_threads, is_late, read), HALVED[2:])
-        for read in (1, 4)
-        for says, is_late in (
-            ("a thread that reads {} at once has a larger maximum, in blocks of {{:,}}", True),
-            ("threads that read {} at once have other maxima, in blocks of {{:,}}", False),
+        (f"{NOT_RESCALED}{says} in blocks of {{:,}}", partial(_by_threads, *how), HALVED[2:])
+        for says, how in (
+            ("a thread that reads 1 at once has a larger maximum,", (True, 1, 2**30)),
+            ("a thread that reads 4 at once has a larger maximum,", (True, 4, 2**30)),
+            ("a thread has a larger maximum in its tile of 2,048,", (True, 1, 2048)),
+            ("threads that read 1 at once have other maxima,", (False, 1, 2**30)),
         )
     ),
 )

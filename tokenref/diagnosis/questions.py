@@ -25,8 +25,10 @@ _BY_CHANCE: Final = 0.05
 _Rows = Sequence[Mapping[str, Any]]
 
 
-def _is_padded(parts: Mapping[str, Any], rows: _Rows) -> bool:
-    return "vocab_size" in parts and any(tokens_of([row]) > parts["vocab_size"] for row in rows)
+def _are_apart(parts: Mapping[str, Any], rows: _Rows) -> bool:
+    lengths = [tokens_of([row]) for row in rows]
+    end = int(parts.get("vocab_size", min(lengths)))
+    return any(each > end for each in (parts.get("layout", {}).get("stride", 0), *lengths))
 
 
 def _is_narrow(_: object, rows: _Rows) -> bool:
@@ -83,7 +85,8 @@ _VECTORS: Final = (4, 2, 8, 16)
 _SIZES: Final = (1024, 512, 256, 128, 64, 32)
 
 PROPERTIES: Final[Mapping[str, Callable[[Mapping[str, Any], _Rows], bool]]] = {
-    "rows are padded, and all others pass: perhaps `vocab_size` is ignored": _is_padded,
+    "rows are padded or lie apart, and all others pass: perhaps `vocab_size` or `stride` is "
+    "ignored": _are_apart,
     "rows have numbers of 16 bits, and all others pass": _is_narrow,
     "rows have negative logits only: perhaps a maximum begins at 0, or the sign is lost": (
         _is_negative

@@ -6,7 +6,7 @@ that become others, and give it a name in `ANSWERS`.
 
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from fractions import Fraction
 from functools import partial
 from itertools import accumulate
@@ -30,7 +30,7 @@ from tokenref.diagnosis.asked import (
     possible,
 )
 from tokenref.diagnosis.misread_questions import ROUNDED, allowed_of
-from tokenref.diagnosis.mistakes import Summed, weights_of
+from tokenref.diagnosis.mistakes import COMPARED, Summed, weights_of
 from tokenref.floats import Type, from_digits, is_numbers, nearest, pack, to_digits, type_of, unpack
 from tokenref.questions.sampling import unpack_parameters
 from tokenref.record import FILTER_OPS
@@ -58,7 +58,8 @@ def _with_rounded_weights(dtype: Type, are_shares: bool, asked: Asked) -> Row:
     order = asked.falling if asked.op == "top_p" else range(len(weights))
     sums = [*accumulate(weights[token] for token in order)]
     reached = bisect_left if asked.op == "top_p" else bisect_right
-    return _reached(asked, reached(sums, asked.share * sums[-1]) + 1)
+    whole = 1.0 if are_shares else sums[-1]
+    return _reached(asked, reached(sums, asked.share * whole) + 1)
 
 
 def _by_rounded_number(rounded: Callable[[float], float], asked: Asked) -> Row:
@@ -235,21 +236,19 @@ def _part(asked: Asked) -> str:
 
 
 def _cut_off(types: Container[Type], asked: Asked) -> Row:
-    """Return numbers of 16 bits that are cut off, not rounded."""
+    """Return numbers of these types that are cut off, not rounded."""
     part = _part(asked)
     if not part or (dtype := type_of(asked.out[part])) not in types or part not in asked.wide:
         return {}
     exact = unpack(asked.wide[part])
-    numbers = [n if isinf(n) else _not_farther(n, nearest(n, dtype), dtype) for n in exact]
-    return {part: pack(numbers, dtype)}
+    return {part: pack([n if isinf(n) else _not_farther(n, dtype) for n in exact], dtype)}
 
 
-def _twice_rounded(before: Type, own: Type, asked: Asked) -> Row:
-    part = _part(asked)
-    if not part or type_of(asked.out[part]) != own or part not in asked.wide:
-        return {}
-    exact = unpack(asked.wide[part])
-    return {part: pack([nearest(nearest(number, before), own) for number in exact], own)}
+def _not_farther(exact: float, dtype: Type) -> float:
+    """Return the next number of a type that is not farther from 0."""
+    if abs(right := nearest(exact, dtype)) <= abs(exact):
+        return right
+    return from_digits(f"{int(to_digits([right], dtype), 16) - 1:04x}", dtype)[0]
 
 
 def _of_type(own: Type, other: Type, asked: Asked) -> Row:
@@ -268,13 +267,6 @@ def _of_type(own: Type, other: Type, asked: Asked) -> Row:
         else part
         for key, part in out.items()
     }
-
-
-def _not_farther(exact: float, right: float, dtype: Type) -> float:
-    """Return the next number of a type that is not farther from 0."""
-    if abs(right) <= abs(exact):
-        return right
-    return from_digits(f"{int(to_digits([right], dtype), 16) - 1:04x}", dtype)[0]
 
 
 _MOST_WORDS: Final = 256
@@ -329,13 +321,12 @@ _CARRIED: Final[Mapping[str, Carried]] = {
 }
 
 
-def _walked(
-    size: int, carried: Carried, dtypes: Sequence[Type], is_whole: bool, asked: Asked
-) -> Row:
+def _walked(size: int, carried: Carried, dtypes: Sequence[Type], whole: int, asked: Asked) -> Row:
     """Return what is kept or drawn if the running sum, and perhaps the whole one, is another.
 
     It is carried from block to block, and rounded to the type of the row if that is one of
-    `dtypes`, or to the only one of them.
+    `dtypes`, or to the only one of them. The whole sum is right (0), or the last of these sums by
+    weight (1) or by id (-1).
     """
     if not asked.is_plain:
         return {}
@@ -345,16 +336,22 @@ def _walked(
     is_rounded = dtype in dtypes
     if size >= len(order) and not is_rounded:
         return {}
-    total = start = last = 0.0
-    sums = list[float]()
-    for at, token in enumerate(order):
-        if at and at % size == 0:
-            total = start = carried(total, start, last)
-        last = asked.weights[token]
-        total = nearest(total + last, dtype) if is_rounded else total + last
-        sums.append(total)
-    enough = asked.share * (total if is_whole else asked.sums[-1])
-    if is_whole and asked.op == "draw":  # found by halvings, even if the sums do not rise
+
+    def walked(order: Iterable[int]) -> list[float]:
+        total = start = last = 0.0
+        sums = list[float]()
+        for at, token in enumerate(order):
+            if at and at % size == 0:
+                total = start = carried(total, start, last)
+            last = asked.weights[token]
+            total = nearest(total + last, dtype) if is_rounded else total + last
+            sums.append(total)
+        return sums
+
+    sums = walked(order)
+    by_id = sums if whole >= 0 else walked(range(len(asked.weights)))
+    enough = asked.share * (by_id[-1] if whole else asked.sums[-1])
+    if whole == 1 and asked.op == "draw":  # found by halvings, even if the sums do not rise
         return _reached(asked, bisect_right(sums, enough, 0, len(sums) - 1) + 1)
     is_exact = asked.op == "top_p"
     places = (at for at, each in enumerate(sums) if each > enough or (is_exact and each == enough))
@@ -388,13 +385,19 @@ _BY_BITS: Final[Sequence[Key]] = (
 """How programs sort numbers that forget to turn the bits of negative ones."""
 
 
+def _falling(compared: Callable[[float], float], number: float) -> tuple[bool, float]:
+    return False, -compared(number)
+
+
 def _sorted_by(key: Key, asked: Asked) -> Row:
-    """Return what is kept or chosen if logits, or distances from the entropy, are sorted by it."""
+    """Return what is kept or chosen if numbers, or distances from the entropy, are sorted by it."""
     if asked.op == "typical":
         return _typical(lambda surprise, entropy: key(-abs(surprise - entropy)), asked)
-    if "logits" not in asked.row or asked.profile != STANDARD:
+    if asked.profile != STANDARD or not {"logits", "probs"} & asked.row.keys():
         return {}
-    order = sorted(possible(asked.numbers), key=lambda token: key(asked.numbers[token]))
+    numbers = asked.numbers if "logits" in asked.row else asked.weights
+    tokens = possible(numbers) if "logits" in asked.row else sorted(asked.falling)
+    order = sorted(tokens, key=lambda token: key(numbers[token]))
     if asked.op == "greedy":
         return {"token": order[0]}
     if asked.op == "top_p":
@@ -433,10 +436,15 @@ _DISTANCES: Final[Mapping[str, Callable[[float, float], float]]] = {
 """What programs take for the distance of a surprise from the entropy."""
 
 
-def _with_log_of_sum(of_sum: Callable[[Asked], float], asked: Asked) -> Row:
+_NARROW: Final[Sequence[Type]] = ("f16", "bf16")
+
+
+def _with_log_of_sum(
+    of_sum: Callable[[Asked], float], asked: Asked, types: Sequence[Type] = ()
+) -> Row:
     """Return probabilities or their logarithms with another logarithm of the sum."""
     part = _part(asked) if asked.op in SUMMING else ""
-    if not part:
+    if not part or (types and type_of(asked.row["logits"]) not in types):
         return {}
     dtype, largest, less = type_of(asked.out[part]), max(asked.numbers), of_sum(asked)
     logs = [n if isinf(n) else n - largest - less for n in asked.numbers]
@@ -489,22 +497,13 @@ def _searched(halvings: int, asked: Asked) -> Row:
     return {"keep": [token for token, weight in enumerate(weights) if weight and weight >= low]}
 
 
-def _narrow_sum(asked: Asked) -> Row:
-    """Return the answer to a row of 16 bits with a sum that is rounded after each addition."""
-    part = _part(asked) if asked.op in SUMMING else ""
-    if not part or (dtype := type_of(asked.out[part])) not in _NARROW:
-        return {}
-    total, largest = 0.0, max(asked.numbers)
+def _narrow_sum(asked: Asked) -> float:
+    """Return the logarithm of a sum that is rounded to the type of the row after each addition."""
+    total, dtype = 0.0, type_of(asked.row["logits"])
     for weight in asked.weights:
         total = nearest(total + weight, dtype)
-    if part == "probs":
-        return {part: pack([nearest(weight / total, dtype) for weight in asked.weights], dtype)}
-    of_sum = log(total)
-    logs = [n if isinf(n) else nearest(n - largest - of_sum, dtype) for n in asked.numbers]
-    return {part: pack(logs, dtype)}
+    return log(total)
 
-
-_NARROW: Final = ("f16", "bf16")
 
 # ---- drafts
 
@@ -684,6 +683,10 @@ ANSWERS: Final[Mapping[str, Change]] = {
         )
         for way, key in enumerate(_BY_BITS)
     },
+    **{
+        says: partial(_sorted_by, partial(_falling, compared))
+        for says, compared in COMPARED.items()
+    },
     **{says: partial(_typical, distance) for says, distance in _DISTANCES.items()},
     "the mean of all surprises for the entropy": partial(
         _typical, lambda s, mean: abs(s - mean), mean=1
@@ -721,16 +724,16 @@ ANSWERS: Final[Mapping[str, Change]] = {
         for name, types in _TYPES
     },
     **{
-        f"{says} {size:,} tokens{VARIANT}{is_whole}": partial(_walked, size, carried, (), is_whole)
-        for is_whole in (False, True)
+        f"{says} {size:,} tokens{VARIANT}{whole}": partial(_walked, size, carried, (), whole)
+        for whole in (0, 1, -1)
         for says, carried in _CARRIED.items()
         for size in (32, 64, 128, 256, 512, 1024)
     },
     **{
-        f"a running sum rounded to {name}{VARIANT}{is_whole}": partial(
-            _walked, MOST_AGAIN, max, dtypes, is_whole
+        f"a running sum rounded to {name}{VARIANT}{whole}": partial(
+            _walked, MOST_AGAIN, max, dtypes, whole
         )
-        for is_whole in (False, True)
+        for whole in (0, 1)
         for name, dtypes in _TYPES
     },
     **{
@@ -741,7 +744,7 @@ ANSWERS: Final[Mapping[str, Change]] = {
         f"tokens above a threshold for p that {count} halvings found": partial(_searched, count)
         for count in (8, 10, 12, 14, 16, 18)  # more of them find the weight itself
     },
-    "a sum in 16 bits": _narrow_sum,
+    "a sum in 16 bits": partial(_with_log_of_sum, _narrow_sum, types=_NARROW),
     **{
         f"a counter of {bits} bits, without a carry": partial(_without_carry, bits)
         for bits in (32, 64, 128)
@@ -757,8 +760,6 @@ ANSWERS: Final[Mapping[str, Change]] = {
     },
     "rows of f16 read as bf16": partial(_of_type, "f16", "bf16"),
     "rows of bf16 read as f16": partial(_of_type, "bf16", "f16"),
-    "numbers of f16 rounded to bf16 before": partial(_twice_rounded, "bf16", "f16"),
-    "numbers of bf16 rounded to f16 before": partial(_twice_rounded, "f16", "bf16"),
     **{says: partial(_speculated, partial(_judged, by)) for says, by in _JUDGED.items()},
     **{says: partial(_speculated, partial(_rejected, way)) for says, way in _REJECTED.items()},
     **{

@@ -17,7 +17,7 @@ from bpe_ref.tracing import show_token
 from tokenref.answers import without_log
 from tokenref.catalogue import CANARY, Catalogue
 from tokenref.corpus import Comparison, CorpusResult, CorpusStatus, Tokens
-from tokenref.diagnosis.diagnose import UNSPECIFIC, is_of_few
+from tokenref.diagnosis.diagnose import UNSPECIFIC, is_of_few, is_vague
 from tokenref.diagnosis.facts import VAGUE
 from tokenref.diagnosis.questions import PROPERTIES
 from tokenref.judge import FAILURES, IDS_ALONE, SAME_IDS
@@ -338,14 +338,14 @@ def _print_failures(console: Console, summary: Summary) -> None:
 def in_order(sizes: Mapping[str, int], others: int) -> tuple[list[str], list[str]]:
     """Return the causes to print before and after the failures without one.
 
-    The largest group is first; properties of questions say less, so their groups count a quarter.
+    The largest group is first; properties of questions and vague facts count a quarter.
     What says little is behind a larger group without a cause, and long inputs behind all others.
 
     >>> in_order({"long inputs": 9, "one": 1, "two": 2}, others=3)
     (['two', 'one'], ['long inputs'])
     """
     few = {cause for cause in sizes if is_of_few(cause)}
-    vague = {*VAGUE, *PROPERTIES}
+    vague = {cause for cause in sizes if cause in PROPERTIES or is_vague(cause)}
     weight = {cause: size / 4 if cause in vague else size for cause, size in sizes.items()}
     by_size = sorted(sizes, key=lambda c: (c in UNSPECIFIC, c in few, -weight[c]))
     is_after = {
