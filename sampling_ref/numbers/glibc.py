@@ -75,7 +75,7 @@ _LOG2S = _logarithms(_RECIPROCALS, base=2)
 # The polynomials, highest power first: of 2**r - 1 for |r| <= 1/64, and of log(1 + r), of
 # log2(1 + r), and of log2(1 + r) once more, to more digits, for |r| <= 1/24.
 _POWER = _numbers("0x1.c6af84b912394p-5 0x1.ebfce50fac4f3p-3 0x1.62e42ff0c52d6p-1")
-_LOG = _numbers("-0x1.00ea348b88334p-2 0x1.5575b0be00b6ap-2 -0x1.ffffef20a4123p-2 0x1p+0")
+_LOG = _numbers("-0x1.00ea348b88334p-2 0x1.5575b0be00b6ap-2 -0x1.ffffef20a4123p-2")
 _LOG2 = _numbers(
     "-0x1.712b6f70a7e4dp-2 0x1.ecabf496832ep-2 -0x1.715479ffae3dep-1 0x1.715475f35c8b8p+0"
 )
@@ -150,7 +150,15 @@ def logf(x: Number) -> float:
     >>> logf(2.0)
     0.6931471824645996
     """
-    return _logarithm(x, _LOGS, _LOG_OF_2, _LOG)
+    number = to_binary32(x)
+    if not 0 < number < inf or number == 1:
+        return _logarithm_of_edge(number)
+    k, z, part = _split(number)
+    r = z * _RECIPROCALS[part] - 1.0
+    start = _LOGS[part] + k * _LOG_OF_2
+    a, b, c = _LOG
+    squared = r * r
+    return to_binary32((a * squared + (b * r + c)) * squared + (start + r))
 
 
 def log2f(x: Number) -> float:
@@ -161,22 +169,24 @@ def log2f(x: Number) -> float:
     >>> log2f(3.0)
     1.5849624872207642
     """
-    return _logarithm(x, _LOG2S, 1.0, _LOG2)
-
-
-def _logarithm(x: Number, logarithms: list[float], of_2: float, polynomial: list[float]) -> float:
-    """Return the logarithm of x to some base, given those of the parts and of 2."""
     number = to_binary32(x)
-    if number == 1:
-        return 0.0
-    if not 0 < number < inf:
-        return -inf if number == 0 else (number if number == inf else nan)
+    if not 0 < number < inf or number == 1:
+        return _logarithm_of_edge(number)
     k, z, part = _split(number)
     r = z * _RECIPROCALS[part] - 1.0
-    start = logarithms[part] + k * of_2
-    a, b, c, d = polynomial
+    start = _LOG2S[part] + k
+    a, b, c, d = _LOG2
     squared = r * r
     return to_binary32((a * squared + (b * r + c)) * squared + (d * r + start))
+
+
+def _logarithm_of_edge(x: float) -> float:
+    """Return the logarithm of a number that has no splitting."""
+    if x == 1:
+        return 0.0
+    if x == 0:
+        return -inf
+    return x if x == inf else nan
 
 
 def _split(x: float) -> tuple[int, float, int]:
