@@ -38,13 +38,13 @@ from tokenref.diagnosis.signatures import FEWEST, Known, Signature, known_causes
 from tokenref.engines.reference import ReferenceSession
 from tokenref.engines.reference_samplers import SamplerSession
 from tokenref.engines.table import engine as engine_named
-from tokenref.floats import Type, nearest, pack, type_of, unpack
+from tokenref.floats import Type, nearest, pack, size_of, type_of, unpack
 from tokenref.judge import judge
 from tokenref.protocol.messages import Result as Message
 from tokenref.protocol.messages import read_result
 from tokenref.questions.sampling import BatchInput, tokens_of
 from tokenref.questions.text import TextInput
-from tokenref.record import PIPELINE_OPS, Case, op_of, rows_op
+from tokenref.record import PIPELINE_OPS, Case, canonical_case, op_of, rows_op
 from tokenref.result import Result, answer_digest, digest, length, row_questions, size
 from tokenref.runner import Run, run_engine
 from tokenref.subjects import SAMPLERS
@@ -1457,6 +1457,18 @@ def test_answers_that_differ_are_named_before_any_cause(catalogue: Catalogue) ->
     assert found.sentence == f"These 4 failures have in common: {DIFFERS}"
 
 
+def test_failures_of_steps_that_differ_elsewhere_say_so(catalogue: Catalogue) -> None:
+    of_op = {
+        op: [c for c in catalogue.cases if (op_of(c), c.profile) == (op, "standard")]
+        for op in ("top_k", "steps")
+    }
+    fused = [c for c in of_op["steps"] if b'"step":"top_k"' in canonical_case(c)]
+    seen = [Result(c, Judgement("fail"), answer="1", facts=[DIFFERS]) for c in of_op["top_k"][:5]]
+    seen += [Result(c, Judgement("fail"), answer=str(at)) for at, c in enumerate(fused[:5])]
+    found = {each.name: len(each.ids) for each in diagnose(seen, Known([]))}
+    assert found == {DIFFERS: 5, f"elsewhere {DIFFERS}": 5}
+
+
 class Racing(SamplersWithHandler):
     """Another program, as far as it matters here."""
 
@@ -1930,18 +1942,44 @@ def drawn_in_32_bits(session: SamplerSession, op: str, request: Mapping[str, Any
     return session.answer(op, {**request, "uniforms": pack([number], "f64")})
 
 
-def with_places(places: Callable[[int, int], bool], ops: set[str]) -> Callable[..., Answer]:
-    """Return an engine's handler that reads some places of a row only."""
+def with_row(change: Callable[[list[float], Type], list[float]], ops: set[str]) -> Any:
+    """Return an engine's handler that reads other logits, given those of a row and their type."""
 
     def handle(session: SamplerSession, op: str, request: Mapping[str, Any]) -> Answer:
         if op not in ops or "logits" not in request:
             return session.answer(op, request)
-        row = unpack(request["logits"])
-        row = [x if places(at, len(row)) else -inf for at, x in enumerate(row)]
-        read = {**request, "logits": pack(row, type_of(request["logits"]))}
-        return session.answer(op, read)
+        dtype = type_of(request["logits"])
+        row = change(unpack(request["logits"]), dtype)
+        return session.answer(op, {**request, "logits": pack(row, dtype)})
 
     return handle
+
+
+def with_places(places: Callable[[int, int], bool], ops: set[str]) -> Any:
+    """Return an engine's handler that reads some places of a row only."""
+    return with_row(
+        lambda row, _: [x if places(at, len(row)) else -inf for at, x in enumerate(row)], ops
+    )
+
+
+def in_bf16(row: list[float], dtype: Type) -> list[float]:
+    return [nearest(nearest(number, "bf16"), dtype) for number in row]
+
+
+def without_a_vector(row: list[float], dtype: Type) -> list[float]:
+    whole = len(row) - len(row) % {"f64": 2, "f32": 4}.get(dtype, 8)
+    return [number if at < whole else 0.0 for at, number in enumerate(row)]
+
+
+def with_one_above_all(session: SamplerSession, op: str, request: Mapping[str, Any]) -> Answer:
+    params = request["params"]
+    if (
+        op == "top_k"
+        and "k" in params
+        and params["k"] > size_of(request.get("logits") or request["probs"])
+    ):
+        params = {**params, "k": 1}
+    return session.answer(op, {**request, "params": params})
 
 
 @pytest.mark.parametrize(
@@ -1975,6 +2013,14 @@ def with_places(places: Callable[[int, int], bool], ops: set[str]) -> Callable[.
             with_places(lambda at, count: at < (count // 4 * 4 or count), {"softmax"}),
             "the last block of 4 tokens, if it is incomplete, left out",
         ),
+        ("softmax", with_row(in_bf16, {"softmax"}), "numbers of the row rounded to bfloat16"),
+        ("top_k", with_row(in_bf16, {"top_k"}), "numbers of the row rounded to bfloat16"),
+        (
+            "softmax",
+            with_row(without_a_vector, {"softmax"}),
+            "the last block of 16 bytes, if it is incomplete, read as 0",
+        ),
+        ("top_k", with_one_above_all, "k above the number of tokens taken for 1"),
         ("frequency_penalty", with_a_narrow_window, "window modulo 256"),
         ("frequency_penalty", counted_to(15), "counts that end at 15"),
         (
