@@ -127,7 +127,7 @@ def serve() -> list[str]:
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # also where tests run under nohup, which ignores it
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # nohup, under which tests may run, ignores it
     _ = [*main.commands.values()]  # loads all commands
     gc.collect()
     gc.freeze()  # else each child would look through, and so copy, all of this at its end
