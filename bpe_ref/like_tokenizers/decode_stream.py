@@ -59,7 +59,7 @@ class DecodeStream:
     def step(self, tokenizer: Decodes, id: TokenId | Iterable[TokenId]) -> str | None:  # noqa: A002 -- the library's name
         """Return the text that one or more tokens add, or None while there is none.
 
-        Raises `DecodingError` if the text so far changes, and `TokenIdError` for what is no id.
+        Raises `DecodingError` if the text so far changes, and `TokenIdError` if an id is not one.
         """
         new_ids = as_ids("id", id if isinstance(id, Iterable) else [id])
         if not self._prefix and self._ids:

@@ -222,6 +222,8 @@ def plan_for(wanted: Wanted, engine: Engine) -> Plan:
     if seed is None and state is not None and state.exists() and state.stat().st_size:
         seed = read_journal(state).plan.seed
     listed = [] if wanted.every else read_known(wanted.known_path, [engine.name])
+    for path in wanted.records:
+        open_own(path)  # a file that is wrong ends the command here, not at the first failure
     return plan_of(
         seed=secrets.randbits(32) if seed is None else seed,
         engine=wanted.engine,
@@ -229,7 +231,7 @@ def plan_for(wanted: Wanted, engine: Engine) -> Plan:
         selection=selection,
         ignored=list(wanted.ignored),
         known=differences_of(listed, engine.name, engine.version),
-        records=[str(path) for path in wanted.records if open_own(path)],
+        records=[*map(str, wanted.records)],
         ids_only=wanted.ids_only or has_only_ids(engine),
         cases=wanted.cases,
         again=_options(wanted),

@@ -346,8 +346,7 @@ class _Naming:
     def name_like_unsteady(self) -> None:
         """Name what is left of unsteady operations if it has nothing telling in common."""
         valid = [(r, s) for each in by_place(self._rest()).values() for r, s in each.items()]
-        ops = self.unsteady
-        here = {r: s for r, s in valid if ops & {rows_op(s.case), *_steps_of(s.case)}}
+        here = {r: s for r, s in valid if self.unsteady & {rows_op(s.case), *_steps_of(s.case)}}
         if len(here) >= FEWEST and all(is_vague(fact) for fact, _ in _of_facts(here, {})):
             says = f"have no known cause of their own, but elsewhere {DIFFERS}"
             self.name(f"elsewhere {DIFFERS}", says, here)

@@ -353,7 +353,7 @@ _ERROR: Final = re.compile(
 )
 """A line of standard error that names an error, in Python, Node, Go, C++, Rust and sanitizers."""
 
-_SUMMARY: Final = re.compile("^SUMMARY: .*", re.MULTILINE)
+_SUMMARY: Final = re.compile(r"^SUMMARY: [^\r\n]*", re.MULTILINE)
 
 
 def last_words(log: str) -> str:
@@ -371,7 +371,7 @@ def last_words(log: str) -> str:
     "; on standard error: '==7==ERROR: ASan: overflow ... SUMMARY: …/b.c:3 in f'"
     """
     lines = [line for line in log.splitlines() if line.strip() and not line.startswith("note: ")]
-    last = ([each for each in lines if each.startswith("SUMMARY: ")] or lines or [""])[-1]
+    last = (_SUMMARY.findall(log) or lines or [""])[-1]
     errors = [match.group() for match in _ERROR.finditer(log)]
     if not errors or last in errors[-1]:
         return f"; its last line on standard error: {last[-200:]!r}" if last else ""

@@ -108,8 +108,7 @@ class Summary:
 
         def order(line: CaseLine) -> tuple[bool, bool, tuple[int, int], str]:
             record, is_canary = self.records.get(line.id), line.id.startswith(CANARY)
-            is_other = is_upgrade and SAME_IDS in line.detail
-            is_other = is_other or line.detail.startswith(IDS_ALONE)
+            is_other = line.detail.startswith(IDS_ALONE) or (is_upgrade and SAME_IDS in line.detail)
             return (is_canary, is_other, size(record) if record else (0, 0), line.id)
 
         return nsmallest(SHOWN_FAILURES, self._failures[cause], key=order)
