@@ -10,6 +10,7 @@ from authoring.mutants.samplers import (
     SamplerHandler,
     answering,
     ignored,
+    other_answer,
     other_parameters,
     other_question,
     other_row,
@@ -439,6 +440,15 @@ def logprobs_have_base_2(_before: list[float], after: list[float], _: Request) -
 def greedy_takes_the_last_of_equals(session: SamplerSession, op: str, request: Request) -> Answer:
     """Among several largest logits the last one is chosen; tt-metal#50687."""
     return other_rule(session, op, request, "ties", {"first": "last", "last": "first"})
+
+
+@answering("greedy", {"logits": pack([*[0.0] * 31, 1.0, 1.0])})
+@other_answer
+def greedy_takes_the_first_lane_of_equals(out: dict[str, Any], request: Request) -> dict[str, Any]:
+    """A warp of 32 lanes finds the largest; among several, the lowest lane's is chosen."""
+    row = unpack(request["logits"])
+    best = [token for token, number in enumerate(row) if number == row[out["token"]]]
+    return {"token": min(best, key=lambda token: token % 32)}
 
 
 @answering("greedy", {"logits": {"f32": "3f8000007fc00000"}})

@@ -63,8 +63,8 @@ def _orders() -> Iterator[FilterCase]:
                 f"order-{name}",
                 parts(16, *(_SHARES[place] for place in order)),
                 params,
-                "The same probabilities in several orders: the ids kept must move with them. A "
-                "cut by place is right in one order only.",
+                "The same probabilities in several orders: the ids kept move with them. A cut by "
+                "place does not.",
                 "Unsorted",
                 "Dyadic",
             )
@@ -139,8 +139,8 @@ def _shifts() -> Iterator[FilterCase]:
                 f"shift-{name}",
                 logits(*(number + move for number in LOGITS)),
                 params,
-                "One number added to all logits changes no probability. Exponentials overflow or "
-                "vanish unless the largest logit is taken off.",
+                "A number added to all logits changes nothing. Exponentials overflow or vanish "
+                "unless the largest logit is taken off.",
                 "Shift",
                 "Margin",
             )

@@ -144,7 +144,7 @@ def _cuts() -> Iterator[FilterCase]:
                 row,
                 params,
                 f"The cut falls between equal tokens: {rule}. "
-                "Sorts that are not stable give another set.",
+                "Unstable sorts give another set.",
                 _flags(row, *(("Least",) if "least" in params else ())),
                 profile=profile,
                 keep=keep,
@@ -173,8 +173,8 @@ def _typical() -> Iterator[FilterCase]:
                 f"{slug}-{'all' if profile == 'standard' else profile.rpartition('.')[2]}",
                 given,
                 params,
-                "Equal tokens are equally far from the entropy. The definition's set takes all of "
-                "them; a walk takes one by one, from one end of the ids or from the other.",
+                "Equal tokens are equally far from the entropy. The definition takes all of them, "
+                "a walk takes one by one, from either end of the ids.",
                 _flags(given, "Entropy"),
                 profile=profile,
                 keep=keep,

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import msgspec
 
-from authoring.cases.sampling.draft import SamplerDraft, told_apart
+from authoring.cases.sampling.draft import SamplerDraft, gives, told_apart
 from authoring.cases.sampling.row_draft import Topic, in_32_bits, row_request
 from authoring.cases.splitmix import SplitMix64
 from authoring.grids import grid
@@ -480,6 +480,19 @@ def _long_rows() -> Iterator[SamplerDraft]:
                     f"The best of {length:,} tokens is number {place:,}.",
                     verdict=Exact(),
                 )
+    for size in (32, 256, 1024):
+        plain = msgspec.to_builtins(
+            grid(size, size + 1, span=1 << 20, put={size - 1: 2.0, size: 2.0})
+        )
+        yield Topic("sizes", ("GreedyTie",), "docs/engines.md#when-an-engine-draws-nothing").case(
+            "greedy",
+            f"row-{size + 1}-equals",
+            "standard",
+            {"logits": plain},
+            f"The best two are the last of {size:,} threads, and the first one's next token.",
+            gives(token=size - 1),
+            verdict=Exact(),
+        )
 
 
 def long_request(size: int, params: Mapping[str, Any], dtype: Type = "f32") -> dict[str, Any]:
