@@ -36,8 +36,8 @@ from tests.test_pages import ROOT, code_of
 from tests.test_tekken import a_file, tokens_of_tiny
 from tokenref.answers import Engine
 from tokenref.cli import main
-from tokenref.commands.text import _closed
 from tokenref.fetching import packaged_files
+from tokenref.files import _closed
 from tokenref.record import canonical_json
 from tokenref.reports.changes import ONLY_IDS
 from tokenref.subjects import Subject, _digest_of, load_subject
