@@ -405,8 +405,11 @@ def test_a_tokenizer_that_can_be_fetched_is_pointed_out(
     (tmp_path / "mistral_v3.model").touch()
     said = tokenref(*command, "mistral").stderr
     assert said.endswith(" fetch mistral_v1 or mistral_v7; did you mean 'mistral_v3'?\n")
-    said = tokenref(*command, "gpt-4o").stderr
-    assert said.endswith("; the model of that name uses o200k_base\n")
+    for name in ("gpt4o", "gpt-4o-mini"):
+        said = tokenref(*command, name).stderr
+        assert said.endswith("; the model of that name uses o200k_base\n")
+    said = tokenref(*command, "ada").stderr
+    assert said.startswith("tokenref: vocabulary r50k_base was found nowhere: ")
     said = tokenref("vocabulary", "fetch", "mistral").stderr
     assert said.endswith("; did you mean mistral_v1 or mistral_v3 or mistral_v7?\n")
 
