@@ -30,7 +30,13 @@ from typing import Final
 from bpe_ref.errors import UnknownVocabularyError, VocabularyFileError
 from bpe_ref.formats.files import read_unpacked, seen
 from bpe_ref.formats.tiktoken import parse_tiktoken
-from bpe_ref.registry import REGISTRY, RegisteredVocabulary, encoding_name_for_model, registered
+from bpe_ref.registry import (
+    MODELS,
+    REGISTRY,
+    RegisteredVocabulary,
+    encoding_name_for_model,
+    registered,
+)
 from bpe_ref.vocabulary import Vocabulary, vocabulary_by_concatenation
 
 _FETCHED: Final = ("/tokenizer.json", ".model", ".json")
@@ -95,11 +101,23 @@ def _unknown(name: str) -> UnknownVocabularyError:
     """Return the error for a name that is neither registered nor that of a file."""
     reason = f"there is no file {name!r}, and no vocabulary of that name"
     with suppress(UnknownVocabularyError):
-        return UnknownVocabularyError(reason, uses=encoding_name_for_model(name.lower()))
+        return UnknownVocabularyError(reason, uses=used_by(name))
     known = ["tiny", "book", "odd", *_fetched(), *REGISTRY]
     near = " or ".join(map(repr, similar_names(name, known)))
     every = "" if near else f"; known names are {', '.join(known)}, and {_MORE}"
     return UnknownVocabularyError(reason + every, similar=near)
+
+
+def used_by(model: str) -> str:
+    """Return the vocabulary's name for a model, however upper case and punctuation are written.
+
+    Raises `UnknownVocabularyError` as `encoding_name_for_model` does.
+
+    >>> used_by("GPT4o"), used_by("GPT-4o-mini")
+    ('o200k_base', 'o200k_base')
+    """
+    known = {_letters(each): each for each in MODELS}
+    return encoding_name_for_model(known.get(_letters(model), model.lower()))
 
 
 def _fetched() -> list[str]:

@@ -21,10 +21,10 @@ from typing import Final
 
 from bpe_ref import finding
 from bpe_ref.decoders import ByteLevel
-from bpe_ref.errors import ParameterError, VocabularyFileError
+from bpe_ref.errors import ParameterError, UnknownVocabularyError, VocabularyFileError
 from bpe_ref.formats.files import no_collection, read_unpacked, seen
 from bpe_ref.parameters import check_choice
-from bpe_ref.registry import REGISTRY, text_rules_of
+from bpe_ref.registry import MODELS, REGISTRY, text_rules_of
 from bpe_ref.tiny import SMALL, small_vocabulary, tiny_vocabulary
 from bpe_ref.tokenizer import Tokenizer, tokenizer_of
 from bpe_ref.vocabulary import TextRules, Vocabulary, vocabulary_by_concatenation
@@ -62,7 +62,8 @@ def load(
     is one piece, and `notes` of the tokenizer and `audit` say so. Raises `ParameterError` if any
     other file is given a pattern.
 
-    A str without a path separator is a name, unless there is a file that is called so. Raises
+    A str without a path separator is a name, unless there is a file that is called so. The name of
+    a model, such as "gpt-4o", stands for that of its vocabulary. Raises
     `UnknownVocabularyError` for a name that is not known or whose file is not found, and
     `VocabularyFileError` for a path without a file, or a file that holds no tokenizer. Both are
     `BpeError`.
@@ -73,7 +74,12 @@ def load(
     >>> tokenizer.decode(tokenizer.encode("Hello, world!"))
     'Hello, world!'
     """
-    path = _path(name_or_path)
+    try:
+        path = _path(name_or_path)
+    except UnknownVocabularyError as error:
+        if name_or_path not in MODELS:
+            raise
+        return load(error.uses, like=like, pattern=pattern)
     name = str(name_or_path)
     if like is not None:
         _refuse_pattern(pattern, name)

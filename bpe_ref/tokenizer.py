@@ -803,7 +803,9 @@ class Tokenizer(WithoutTables):
         >>> load("tiny").spelled("to<|endoftext|> be")
         ['<|endoftext|>']
         """
-        return spelled_in(without_surrogates(text), self.added.ids.keys() | self.unspellable)
+        names = self.treatment("refuse_added").refused
+        names = names | self.unspellable if self.unspellable else names
+        return spelled_in(without_surrogates(text), names)
 
     def audit(self) -> "Audit":
         """Return what is unusual about the tokens and merges; see `auditing`.

@@ -408,13 +408,13 @@ def test_sample_shows_how_the_draw_walks() -> None:
 @pytest.mark.parametrize(
     ("arguments", "typed"),
     [
-        (["llama.cpp", "3,2,1", "--set", "xtc_probability=.5"], "add --uniform 0.5 --uniform"),
-        (["vllm", "3,2,1", "--uniform", "0.25"], "add --uniform 0.5 --uniform 0.5, or other"),
-        (["vllm", ",".join("1" * 30), "--uniform", "0"], "--uniform 0.5 and 28 more of these"),
+        (["llama.cpp", "3,2,1", "--set", "xtc_probability=.5"], "add --uniform 0.5,0.5, or"),
+        (["vllm", "3,2,1", "--uniform", "0.25"], "add --uniform 0.5,0.5, or other"),
+        (["vllm", ",".join("1" * 30), "--uniform", "0"], "FILE, with a JSON list of 29 "),
     ],
 )
 def test_the_error_about_missing_random_numbers_says_what_to_type(
-    arguments: list[str], typed: str
+    tmp_path: Path, arguments: list[str], typed: str
 ) -> None:
     result = run("sample", *arguments)
     assert result.exit_code == 2
@@ -422,10 +422,10 @@ def test_the_error_about_missing_random_numbers_says_what_to_type(
     assert result.stderr.count("\n") == 1
     lines = run("sample", *arguments[:2]).stdout if "vllm" in arguments else ""
     assert result.stdout == lines, "a race is the last step: the chain is printed before"
-    added = " --uniform 0.5" * 30 if "28 more" in typed else ""
-    more = (added or result.stderr.partition(": add ")[2].partition(",")[0]).split()
-    count = 29 * 2 if added else len(more)
-    again = run("sample", *arguments, *more[:count])
+    file = tmp_path / "uniforms.json"
+    file.write_text(json.dumps([0.5] * 29), encoding="utf-8")
+    option, numbers, *_ = result.stderr.partition(": add ")[2].split()
+    again = run("sample", *arguments, option, numbers.strip(",").replace("FILE", str(file)))
     assert again.exit_code == 0, again.output
 
 
@@ -647,9 +647,10 @@ def test_what_is_set_for_one_engine_replaces_what_is_set_for_all() -> None:
 
 
 def test_sample_says_how_a_token_is_drawn() -> None:
-    sentence = "tokenref: to draw a token, too, add --uniform 0.5"
-    assert run("sample", "vllm", "1,2").stderr == f"{sentence}\n"
-    assert run("sample", "llama.cpp", "1,2").stderr == f"{sentence} or --seed 1\n"
+    hint, numbers = "tokenref: to draw a token, too, add --uniform", "or other numbers in [0, 1)"
+    assert run("sample", "vllm", "1,2").stderr == f"{hint} 0.5,0.5, {numbers}\n"
+    own = f"{hint} 0.5, {numbers}; `tokenref sample` also takes --seed 1\n"
+    assert run("sample", "llama.cpp", "1,2").stderr == own
     assert run("sample", "llama.cpp", "1,2", "--seed", "1").stderr == ""
 
 
@@ -726,7 +727,7 @@ def test_random_numbers_may_be_separated_by_commas_as_rows_are() -> None:
     assert run(*arguments, "--uniform", "0,0.5").stdout == expected
     refused = run(*arguments, "--uniform", "0;1")
     assert refused.exit_code == 2
-    assert "must be numbers separated by commas, got '0;1'" in refused.stderr
+    assert "numbers separated by commas, or a file, but there is no file '0;1'" in refused.stderr
 
 
 TEMPERATURE = "temp was set for llama.cpp only; vllm calls it temperature"

@@ -347,7 +347,7 @@ def test_a_lost_pair_is_one_bug_and_pairs_can_be_left_out() -> None:
     """With the template, two empty texts are enough; without it, they are not."""
     engine = "py:tests.test_fuzz_likely_bugs:loses_the_pair"
     fuzz = ["fuzz", engine, "--op", "tokenize", "--vocabulary", str(FAMILY), "--cases", "64"]
-    found = CliRunner().invoke(main, [*fuzz, "--seed", "3"])
+    found = CliRunner().invoke(main, [*fuzz, "--seed", "4"])
     assert found.exit_code == 1, found.output
     for value in ("true", "false"):
         assert f'in        {{"add_special_tokens": {value}, "pair": ' in found.output
@@ -355,6 +355,35 @@ def test_a_lost_pair_is_one_bug_and_pairs_can_be_left_out() -> None:
     left_out = CliRunner().invoke(main, [*fuzz, "--seed", "3", "--no-pairs"])
     assert left_out.exit_code == 0, left_out.output
     assert "0 likely bugs" in left_out.output
+
+
+class StripsTexts(ReferenceEngine):
+    """An engine that drops white space around a text."""
+
+    def load_tokenizer(self, content: bytes, name: str, profile: str) -> Session:
+        return _Stripped(super().load_tokenizer(content, name, profile))
+
+
+@dataclass(frozen=True)
+class _Stripped:
+    right: Session
+
+    def answer(self, op: str, request: Mapping[str, Any]) -> Answer:
+        return self.right.answer(op, {**request, "text": request["text"].strip()})
+
+
+def strips_texts() -> Engine:
+    return StripsTexts("strips")
+
+
+def test_what_fails_with_and_without_the_template_is_one_bug_without_it() -> None:
+    engine = "py:tests.test_fuzz_likely_bugs:strips_texts"
+    fuzz = ["fuzz", engine, "--op", "tokenize", "--vocabulary", str(FAMILY), "--no-pairs"]
+    found = CliRunner().invoke(main, [*fuzz, "--cases", "64", "--seed", "3"])
+    assert found.exit_code == 1, found.output
+    assert '  in        {"add_special_tokens": false, "text": " 0"}\n' in found.output
+    assert '"add_special_tokens": true' not in found.output
+    assert "\n1 likely bug (" in found.output
 
 
 FAMILY = checkout_fixtures() / "tokenizer" / "family_bert.json"

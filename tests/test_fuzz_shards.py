@@ -277,6 +277,20 @@ def test_a_regression_file_brings_its_vocabularies_along(found: Path, tmp_path: 
     assert str(e.value).rpartition("(")[2].removesuffix(")") in files
 
 
+def test_a_vocabulary_next_to_the_records_is_not_written_again(found: Path, tmp_path: Path) -> None:
+    first, second = tmp_path / "first" / "2026.jsonl", tmp_path / "second" / "2026.jsonl"
+    command("promote", found, "--all", "--why", WHY, "--out", first)
+    second.parent.mkdir()
+    for place, file in enumerate((first.parent / "vocab").iterdir()):
+        file.rename(second.with_name(f"{place}.vocabulary.json"))
+    command("promote", found, "--all", "--why", WHY, "--out", second)
+    assert not (second.parent / "vocab").exists()
+    assert second.read_bytes() == first.read_bytes()
+    catalogue = open_own(second)
+    assert len({case.vocab for case in catalogue.cases}) > 1
+    assert not run_engine(open_engine("heap"), catalogue.cases, catalogue).failures
+
+
 def test_a_second_finding_is_added_and_the_same_one_only_once(found: Path, tmp_path: Path) -> None:
     out = tmp_path / "2026.jsonl"
     findings = list(read_journal(found).findings.values())

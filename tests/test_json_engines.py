@@ -6,13 +6,25 @@ import time
 import unicodedata
 from collections.abc import Callable
 from doctest import DocTestParser, DocTestRunner
+from pathlib import Path
 from types import MappingProxyType
 
 import pytest
+from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bpe_ref import TextRules, Vocabulary, tokenizer_of, vocabulary_by_concatenation
+from bpe_ref import (
+    TextRules,
+    Tokenizer,
+    Vocabulary,
+    post_processors,
+    tokenizer_of,
+    vocabulary_by_concatenation,
+)
+from bpe_ref.added_tokens import AddedToken, AddedTokens
+from bpe_ref.formats.hugging_face_writing import dump_tokenizer_json
+from bpe_ref.models.bpe import BPE
 from bpe_ref.pre_tokenizers.pattern import Pattern
 from bpe_ref.registry import REGISTRY
 from bpe_ref.tiny import tiny_corpus
@@ -21,11 +33,13 @@ from tests.strategies import examples
 from tests.test_pages import ROOT
 from tokenref.answers import Declared, Engine, LoadsTokenizers, Ok, Refused, Session, Unsupported
 from tokenref.catalogue import open_catalogue
+from tokenref.cli import main
 from tokenref.engines import llama_cpp_tokenizer, onnxruntime_extensions
 from tokenref.engines.child import ProcessEndedError, TimedOutError
 from tokenref.engines.json_files import CrashError, JsonEngine, without_possessive
 from tokenref.engines.json_process import Isolated
 from tokenref.engines.table import Unavailable, engine
+from tokenref.goldens import open_own
 from tokenref.judge import judge
 from tokenref.known import read_known
 from tokenref.questions.text import TextInput, TokenizeInput, TokenizeOutput
@@ -44,6 +58,7 @@ SPACED = vocabulary_by_concatenation(
     text=TextRules(REGISTRY["o200k_base"].pattern, whole_piece=True),
     special_tokens={"<s>": 260},
 )
+ADDED = ("<s>", "</s>", "<t>")
 FILE = b"""{"version": "1.0", "added_tokens": [], "normalizer": null, "pre_tokenizer": null,
 "post_processor": null, "decoder": {"type": "ByteFallback"},
 "model": {"type": "BPE", "merges": [["a", "b"]],
@@ -538,6 +553,35 @@ def test_of_declared_fields_only_these_are_judged() -> None:
     assert (passed.status, passed.remark) == ("pass", "only ids")
     assert judge(case, Ok({"ids": [0, 1]}), file, declared).status == "fail"
     assert judge(case, Ok({}), file, declared).status == "fail"
+
+
+@pytest.mark.parametrize("name", ["tokenizers", "tokenizers-js"])
+def test_templates_still_add_the_tokens_that_a_copy_for_text_from_users_lacks(
+    name: str, tmp_path: Path
+) -> None:
+    runs, file, out = installed(name), tmp_path / "tokenizer.json", tmp_path / "own.jsonl"
+    tokens = {token: number for number, token in enumerate([*"<s>/think", "th", *ADDED])}
+    listed = [AddedToken(each, special=each != "<t>", normalized=False) for each in ADDED]
+    begin, end = (("<s>", tokens["<s>"]), ("</s>", tokens["</s>"]))
+    made = Tokenizer(
+        BPE(dict([*tokens.items()][: -len(ADDED)]), [("t", "h")]),
+        added_tokens=AddedTokens(listed),
+        post_processor=post_processors.framed(([begin], [end])),
+    )
+    file.write_bytes(dump_tokenizer_json(made))
+    for option in ("--as-text", "--added-as-text"):
+        fill = ["fill", "--vocabulary", file, "--out", out, "--replace", option, "th<s><t></s>"]
+        assert CliRunner().invoke(main, list(map(str, fill))).exit_code == 0
+        catalogue = open_own(out)
+        (result,) = run_engine(runs, catalogue.cases, catalogue).results
+        assert result.judgement.status == "pass", result.judgement
+        right = catalogue.cases[0].out
+        assert isinstance(right, TokenizeOutput)
+        ids = right.ids
+        assert (ids[0], ids[-1]) == (begin[1], end[1])
+        assert {tokens[each] for each in ADDED}.intersection(ids[1:-1]) == (
+            {tokens["<t>"]} if option == "--as-text" else set()
+        )
 
 
 @pytest.mark.parametrize("name", [*WITH_NODE, "llama.cpp", BYTE_LEVEL])

@@ -671,6 +671,23 @@ def test_a_model_without_steps_of_an_encoder_has_tokens_and_a_sentence(window: B
     assert all("(Unprocessable Entity)" in entry["message"] for entry in window.log("browser"))
 
 
+def test_the_slider_is_next_to_the_draw_and_seen_with_every_stage(window: Browser) -> None:
+    box = "document.querySelector(arguments[0]).getBoundingClientRect()"
+    assert window.run(f"return {box}.height", "#drawn") == 0, "the first view is of tokens"
+    window.click("#show-sampling")
+    window.until("return document.querySelectorAll('.stage').length > 0")
+    window.run("document.querySelector('.stage').scrollIntoView()")
+    assert 0 < window.run(f"return {box}.top", "#drawn") < window.run("return innerHeight")
+    window.run("document.querySelector('.draw').scrollIntoView()")
+    between = window.run(f"return {box}.bottom", ".draw") - window.run(
+        f"return {box}.top", "#drawn"
+    )
+    assert abs(between) < 20
+    was = window.run("return document.querySelector('.draw').innerHTML")
+    typed(window, "uniform", "0.9")
+    assert window.run("return document.querySelector('.draw').innerHTML") != was
+
+
 def test_a_race_has_no_slider_and_the_page_says_why(window: Browser) -> None:
     hidden = "return ['drawn', 'race'].map((id) => document.getElementById(id).hidden)"
     window.click("#show-sampling")
@@ -833,12 +850,15 @@ def test_what_decides_is_seen_without_scrolling_and_other_stages_are_one_line(
     box = "document.querySelector(arguments[0]).getBoundingClientRect()"
     for seen in ("#row", "#parameters", ".answer", ".stage.first svg"):
         assert window.run(f"return {box}.top", seen) > 0
-        assert window.run(f"return {box}.bottom", seen) <= 800, seen
+        assert (
+            window.run(f"return {box}.bottom - at('drawn').getBoundingClientRect().top", seen) <= 0
+        )
     folded = ".idle > .fold > summary"
     assert window.run(f"return {box}.height", ".idle") < 40
     assert window.run("return document.querySelector(arguments[0]).innerText", folded).endswith(
         "llama.cpp, stage 1 of 4: has no effect here"
     )
+    to_it = f"document.querySelector('{folded}').scrollIntoView({{ block: 'center' }})"
     opened = "return document.querySelector('.idle > .fold').open"
     picture = f"return {box}.height"
     for key in ("", "\ue007"):
@@ -847,14 +867,17 @@ def test_what_decides_is_seen_without_scrolling_and_other_stages_are_one_line(
             window.run(f"document.querySelector('{folded}').focus()")
             window.press(key)
         else:
+            window.run(to_it)
             window.click(folded)
         assert window.run(opened) is True
         assert window.run(picture, ".idle figure") > 100
         typed(window, "uniform", "0.5")
         assert window.run(opened) is True, "it stays open when a slider moves"
+        window.run(to_it)
         window.click(folded)
         assert window.run(opened) is False
     window.size(390, 844, phone=True)
+    window.run(to_it)
     window.click(folded)
     assert window.run(opened) is True
     assert window.run("return document.documentElement.scrollWidth") <= 390

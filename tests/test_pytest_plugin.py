@@ -41,7 +41,7 @@ from tokenref.pytest import (
     cases,
 )
 from tokenref.pytest.golden import SELECTED
-from tokenref.record import FILTER_OPS
+from tokenref.record import FILTER_OPS, RecordError
 
 pytest_plugins = ["pytester"]
 
@@ -244,10 +244,32 @@ def test_records_of_ones_own_may_be_in_several_files_which_are_read_once(tmp_pat
     assert again[0].catalogue is chosen[0].catalogue is not chosen[1].catalogue
     assert CliRunner().invoke(main, [*fill, str(one), "another"]).exit_code == 0
     assert [each.values[0].text for each in cases(records=one)] == ["another"]
+    (tmp_path / "texts.txt").write_text("no records\n", encoding="utf-8")
+    for several in (tmp_path, f"{tmp_path}/*.jsonl"):
+        assert [each.id for each in cases(records=several)] == [
+            each.id for each in cases(records=[one, two])
+        ]
     with pytest.raises(NoCasesError, match=f"op count, records {one} {two}"):
         cases("count", records=[one, two])
+    with pytest.raises(InputError, match=r"records must name files, but '.*nothing.*' has none"):
+        cases(records=tmp_path / "nothing*")
+    with pytest.raises(RecordError, match=r"texts.txt, line 1: not a record file, as `fill` and"):
+        cases(records=tmp_path / "texts.txt")
     with pytest.raises(NoCasesError, match="no golden record matches anything"):
         cases(records=[])
+
+
+def test_chunks_may_be_those_of_the_library_or_pairs(tmp_path: Path) -> None:
+    fill = ["fill", "--vocabulary", "tiny", "--op", "chunks", "--most", "3", "to be or not to be"]
+    assert CliRunner().invoke(main, [*fill, "--out", str(tmp_path / "c.jsonl")]).exit_code == 0
+    (case,) = (each.values[0] for each in cases(records=tmp_path))
+    found = load("tiny").chunks(case.text, case.most, case.overlap)
+    case.check(chunks=found)
+    case.check(chunks=[(chunk.start, chunk.stop) for chunk in found])
+    late = [found[0]._replace(stop=9), *found[1:]]
+    assert "chunks, entry 0: expected [0, 8], got [0, 9]" in says(case.check, chunks=late)
+    for wrong in (3, [1, 2], [(0, 8, 3, 0), (8, 18, 3, 0)], [(0,), (8,)], [(0, 8)]):
+        assert "chunks" in says(case.check, chunks=wrong)
 
 
 # ---- helpers

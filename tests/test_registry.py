@@ -19,7 +19,7 @@ import tiktoken.model
 from tiktoken_ext import openai_public
 
 from bpe_ref import finding, registry
-from bpe_ref.errors import UnknownVocabularyError, VocabularyFileError
+from bpe_ref.errors import ParameterError, UnknownVocabularyError, VocabularyFileError
 from bpe_ref.finding import default_folder, find
 from bpe_ref.formats.byte_level_json import write_tokenizer_json
 from bpe_ref.loading import load
@@ -368,7 +368,8 @@ def test_an_unknown_name_is_told_the_known_ones(name: str) -> None:
         ("llama", "did you mean 'llama3_1'?"),
         ("mistral", "did you mean 'mistral_v1' or 'mistral_v3'?"),
         ("p50k", "did you mean 'p50k_base' or 'p50k_edit'?"),
-        ("gpt-4o", "the model of that name uses o200k_base"),
+        ("gpt-4o-mini", "the model of that name uses o200k_base"),
+        ("GPT4O", "the model of that name uses o200k_base"),
         ("-", "known names are tiny, book, odd, llama3_1, mistral_v1, mistral_v3, qwen3, gpt2, "),
     ],
 )
@@ -420,9 +421,24 @@ def test_a_model_cannot_be_downloaded_but_its_vocabulary_can(tmp_path: Path) -> 
 
 @pytest.mark.usefixtures("_nowhere")
 def test_the_name_of_a_model_is_no_vocabulary_but_leads_to_one() -> None:
-    for name in ("gpt-4o", "GPT-4o"):
+    for name in ("gpt-4o-mini", "gpt4o", "GPT-4o"):
         with pytest.raises(UnknownVocabularyError, match=r"that name uses o200k_base$"):
             loaded(name)
+
+
+@pytest.mark.usefixtures("_nowhere")
+def test_the_exact_name_of_a_model_is_that_of_its_vocabulary_unless_a_file_has_it(
+    tmp_path: Path, small: RegisteredVocabulary
+) -> None:
+    with pytest.raises(UnknownVocabularyError, match="vocabulary cl100k_base was found nowhere"):
+        load("gpt-4")
+    default_folder().mkdir(parents=True)
+    (default_folder() / "cl100k_base.tiktoken").write_bytes(SMALL)
+    assert (load("gpt-4").name, len(load("gpt-4"))) == ("cl100k_base", 4)
+    with pytest.raises(ParameterError, match="must not be given for cl100k_base"):
+        load("gpt-4", pattern="gpt2")
+    write_tokenizer_json(vocabulary_of(load("tiny")), tmp_path / "gpt-4")
+    assert load("gpt-4").encode("to be") == load("tiny").encode("to be")
 
 
 @pytest.mark.usefixtures("_nowhere")

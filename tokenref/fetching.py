@@ -30,9 +30,9 @@ from urllib.error import HTTPError, URLError
 from urllib.request import build_opener
 
 from bpe_ref.errors import UnknownVocabularyError, VocabularyFileError, shown
-from bpe_ref.finding import CARRIED, default_folder, find, similar_names
+from bpe_ref.finding import CARRIED, default_folder, find, similar_names, used_by
 from bpe_ref.formats.files import MAXIMUM_SIZE, read_unpacked, write_atomically
-from bpe_ref.registry import REGISTRY, RegisteredVocabulary, encoding_name_for_model, registered
+from bpe_ref.registry import REGISTRY, RegisteredVocabulary, registered
 from tokenref.errors import InputError
 
 _PATIENCE_OF_MANAGERS: Final = 600.0
@@ -220,7 +220,7 @@ def _registered(name: str) -> RegisteredVocabulary:
         near = " or ".join(similar_names(name, known))
         rule = f"must be one of {', '.join(known)}"
         with suppress(UnknownVocabularyError):
-            used = encoding_name_for_model(name.lower())
+            used = used_by(name)
             rule = f"must be a vocabulary, such as {used}, which the model of that name uses"
             near = ""
         meant = f"; did you mean {near}?" * bool(near)

@@ -1,8 +1,12 @@
-"""Read files of the user: a tokenizer, a whole text, or a text line by line."""
+"""Find and read files of the user: a tokenizer, a whole text, or a text line by line."""
 
-from collections.abc import Iterator
+import os
+import re
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from glob import escape, glob, has_magic
 from pathlib import Path
+from stat import S_ISREG
 from typing import Final
 
 from bpe_ref import Tokenizer, UnknownVocabularyError, load
@@ -11,6 +15,12 @@ from tokenref.errors import InputError, InvalidRunError
 
 LARGEST: Final = 64 << 20
 """Bytes of the largest text that is taken."""
+
+_ANY_FOLDERS: Final = re.compile(r"(?:^|(?<=/))\*\*(?:/|$)")
+"""The part of a pattern that is any number of folders."""
+
+_ESCAPED: Final = re.compile(r"\[[*?[]\]")
+"""A character of a name that `escape` has put in brackets, so that it is not part of a pattern."""
 
 
 def load_tokenizer(name: str, like: str | None = None, pattern: str | None = None) -> Tokenizer:
@@ -90,3 +100,62 @@ def lines_of(
                 yield number, line
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror or error}") from None
+
+
+def files_named(path: str, option: str, ending: str = "") -> Sequence[Path]:
+    """Return the file, those in a folder with this `ending`, or those that match a pattern.
+
+    Those whose names begin with a dot are left out of a folder.
+    """
+    if not path:
+        raise InputError(f"{option} must name a file, got ''")
+    is_folder = os.path.isdir(path)  # noqa: PTH112 - False for what may not be seen
+    pattern = f"{escape(path)}/**" + f"/*{ending}" * bool(ending) if is_folder else path
+    if not is_folder and (os.path.exists(path) or not has_magic(pattern)):  # noqa: PTH110 - as above
+        return [Path(path)]
+    found = [Path(each) for each in sorted({str(each) for each in _matching(pattern)})]
+    if not found:
+        raise InputError(f"{option} must name files, but {path!r:.200} has none")
+    return found
+
+
+def _matching(pattern: str) -> Iterator[Path]:
+    """Yield the files that match a pattern, and folders that cannot be read.
+
+    `**` is any number of folders, but not links to folders, which may lead to where they are.
+    """
+    begin, *rest = _ANY_FOLDERS.split(pattern, maxsplit=1)
+    if not rest:
+        paths = glob(pattern)  # noqa: PTH207 - Path's takes no absolute ones
+        yield from filter(_may_be_file, map(Path, paths))
+        yield from _closed(Path(pattern))
+        return
+    for top in glob(begin) if begin else ["."]:  # noqa: PTH207 - as above
+        closed: list[OSError] = []
+        for folder, names, _ in os.walk(top, onerror=closed.append):
+            names[:] = [name for name in names if not name.startswith(".")]
+            yield from _matching(f"{escape(folder)}/{rest[0] or '*'}")
+        yield from (Path(error.filename) for error in closed)
+
+
+def _closed(pattern: Path) -> Iterator[Path]:
+    """Yield the folders in which `glob` saw nothing, because they cannot be read."""
+    for place in (pattern, *pattern.parents):
+        if has_magic(_ESCAPED.sub("", place.name)):
+            for folder in glob(str(place.parent)):  # noqa: PTH207 - as above
+                try:
+                    os.scandir(folder).close()
+                except PermissionError:
+                    yield Path(folder)
+                except OSError:  # it is not a folder
+                    continue
+
+
+def _may_be_file(path: Path) -> bool:
+    """Return whether this is a file, or cannot be looked at: reading it will say why."""
+    try:
+        return S_ISREG(path.stat().st_mode)
+    except PermissionError:
+        return True
+    except OSError:  # a link that leads nowhere
+        return False

@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache, partial
 from hashlib import sha256
-from itertools import groupby
+from itertools import chain, groupby
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final, Literal, TypeAlias
@@ -478,12 +478,17 @@ def open_own(
     data = read_file(path)
     cases = parse_records(data, str(path), merged=True)
     named = vocabulary or beside_goldens(path)
-    if named is None and len(digests := {case.vocab for case in cases}) == 1:
-        digest, whole = digests.pop(), op_of(cases[0]) in PIPELINE_OPS
-        named = None if _is_present(digest) else copy_for(path, digest, whole=whole)
+    needs = dict.fromkeys((case.vocab, op_of(case) in PIPELINE_OPS) for case in cases)
+    copies = [
+        copy
+        for digest, whole in ({} if named else needs)
+        if not _is_present(digest) and (copy := copy_for(path, digest, whole=whole))
+    ]
+    if copies and len(needs) == 1:
+        named = copies[0]
     try:
         if named is None:
-            return own_catalogue(path, data, cases, _subjects_beside(path))
+            return own_catalogue(path, data, cases, _subjects_beside(path, copies))
         return _with_subject(path, data, cases, str(named), pattern, upgrade=upgrade)
     except UnknownSubjectError as error:
         lost = next(case for case in cases if str(error).startswith(f"{case.id}: "))
@@ -575,13 +580,10 @@ def _without_stages(case: Case) -> Case:
     )
 
 
-def _subjects_beside(path: Path) -> dict[str, TokenizerSubject]:
-    """Return what `promote` wrote next to a regression file and the fixtures lack, by a name."""
-    found = [
-        _copied(file)
-        for kind in ("vocab", "tokenizer")
-        for file in sorted((path.parent / kind).glob("*.json"))
-    ]
+def _subjects_beside(path: Path, copies: Sequence[Path]) -> dict[str, TokenizerSubject]:
+    """Return copies, and what `promote` wrote next to records and the fixtures lack, by a name."""
+    written = (sorted((path.parent / kind).glob("*.json")) for kind in ("vocab", "tokenizer"))
+    found = [_copied(file) for file in chain(copies, *written)]
     known = {entry.digest for entry in package_manifest().subjects}
     by_digest = {subject.digest(): subject for subject in found}
     own = by_digest.keys() - known

@@ -61,6 +61,7 @@ def dump_records(file: str, cases: Sequence[Case]) -> bytes:
 
 
 _HEADER: Final = msgspec.json.Decoder(Header)
+_KIND: Final = "a record file, as `fill` and `promote` write it"
 _HEADER_START: Final = b'{"cases":'
 _CASE: Final = msgspec.json.Decoder(ANY_CASE)
 
@@ -92,7 +93,7 @@ def parse_records(
         last = data.count(b"\n") + 1
         raise RecordError(f"{source}, line {last}: the file is truncated, its last line has no end")
     lines = data.split(b"\n")[:-1]
-    header = decoded(_HEADER, lines[0], f"{source}, line 1")
+    header = decoded(_HEADER, lines[0], f"{source}, line 1", _KIND)
     numbered = list(enumerate(lines[1:], start=2))
     if merged:
         once = {line: number for number, line in reversed(numbered) if line[:9] != _HEADER_START}

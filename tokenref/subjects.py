@@ -109,7 +109,7 @@ def load_text_subject(
     tokenizer = load_tokenizer(name_or_path, pattern=pattern)
     if isinstance(tokenizer.model, ByteBPE):
         vocabulary = tokenizer.model.vocabulary
-        made = tokenizer_of(vocabulary, name=name_or_path)
+        made = tokenizer_of(vocabulary, name=tokenizer.name)
         return vocabulary, made.replace(notes=tokenizer.notes)
     path = find(name_or_path)
     path = path / "tokenizer.json" if path.is_dir() else path

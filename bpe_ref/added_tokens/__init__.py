@@ -222,7 +222,7 @@ def treatment_of(
         case "ordinary":
             return Treatment(everything, frozenset())
         case "refuse_added":
-            return Treatment(frozenset(), without_white_space(added))
+            return Treatment(frozenset(), without_white_space(frozenset(added)))
         case "ordinary_added":
             return Treatment(frozenset(added), frozenset())
         case Special(recognise=recognised, refuse=refused):
@@ -258,7 +258,8 @@ def any_of(texts: frozenset[str]) -> re.Pattern[str]:
     return re.compile("|".join(map(re.escape, longest_first)) if texts else "(?!)")
 
 
-def without_white_space(contents: Iterable[str]) -> frozenset[str]:
+@lru_cache(maxsize=64)
+def without_white_space(contents: frozenset[str]) -> frozenset[str]:
     """Return the contents that untrusted text should not spell.
 
     Line ends and runs of spaces, which are added tokens in Gemma 3's file, are in nearly any text.
@@ -266,10 +267,10 @@ def without_white_space(contents: Iterable[str]) -> frozenset[str]:
     return frozenset(text for text in contents if not text.isspace())
 
 
-def spelled_in(text: str, contents: Iterable[str]) -> list[str]:
+def spelled_in(text: str, contents: frozenset[str]) -> list[str]:
     r"""Return which of the contents a text spells, but white space, each once, in its order.
 
-    >>> spelled_in("b\n<s>b", ["<s>", "b", "\n", "c"])
+    >>> spelled_in("b\n<s>b", frozenset({"<s>", "b", "\n", "c"}))
     ['b', '<s>']
     """
     return list(dict.fromkeys(any_of(without_white_space(contents)).findall(text)))

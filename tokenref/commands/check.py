@@ -31,10 +31,11 @@ from tokenref.commands.options import (
 )
 from tokenref.commands.paths import output_console, progress_bar, said_if_slow, shown_in, write
 from tokenref.commands.report import Wanted, print_unknown_profiles, report_options
-from tokenref.commands.text import each_answer, files_named, naming_options
+from tokenref.commands.text import each_answer, naming_options
 from tokenref.corpus import Comparison, CorpusComparer, corpus_exit_code
 from tokenref.engines.table import Unavailable, engine
 from tokenref.errors import InputError
+from tokenref.files import files_named
 from tokenref.known import Known, differences_of, read_known, unlisted
 from tokenref.protocol.channel import Patience, StartError
 from tokenref.protocol.engine import NOT_RESTARTED, WHILE_LOADING, ProtocolEngine, incidents_of

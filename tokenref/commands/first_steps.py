@@ -221,6 +221,7 @@ def fill(
     with naming_options("pattern"):
         subject, tokenizer = load_text_subject(vocabulary, pattern)
     say_notes(tokenizer.notes)
+    vocabulary = tokenizer.name or vocabulary  # if it was the name of a model
     of_bytes = isinstance(subject, Vocabulary)
     _check_ops(ops, vocabulary, also, special_and_treated, of_bytes=of_bytes)
     if isinstance(subject, TokenizerFile) and treated:

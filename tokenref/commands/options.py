@@ -12,7 +12,8 @@ import click
 
 from tokenref.catalogue import Catalogue, Selection, open_catalogue
 from tokenref.commands.paths import FILE, FOLDER, Decorator, options_as
-from tokenref.commands.text import PATTERN, files_named, naming_options, say_notes
+from tokenref.commands.text import PATTERN, naming_options, say_notes
+from tokenref.files import files_named
 from tokenref.protocol.channel import Patience
 from tokenref.record import OPS, SAMPLER_OPS
 

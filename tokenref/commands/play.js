@@ -289,7 +289,7 @@ function parameters() {
   at("others").replaceChildren(...others.map(parameter));
   if (others.some((name) => settings[name])) at("more").open = true;
   const races = engines.length > 0 && engines.every((engine) => choices.engines[engine].race);
-  at("drawn").hidden = races;
+  at("drawn").hidden = races || view !== "sampling";
   at("race").hidden = !races;
   stages();
 }
@@ -386,7 +386,7 @@ async function start() {
   fill("other", Object.keys(choices.engines));
   fill("variant", choices.variants);
   for (const form of document.forms) form.addEventListener("submit", (event) => event.preventDefault());
-  for (const name of VIEWS) {
+  for (const name of [...VIEWS, "drawn"]) {
     at(name).addEventListener("input", soon);
     at(name).addEventListener("change", () => { if (typed() !== answered) soon(); }); // some tools send nothing else
   }

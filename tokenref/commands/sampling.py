@@ -12,7 +12,7 @@ from typing import Any, Final, TypeVar
 
 import click
 
-from bpe_ref.registry import REGISTRY
+from bpe_ref.registry import MODELS, REGISTRY
 from sampling_ref import (
     PROFILES,
     HistoryError,
@@ -143,12 +143,8 @@ class Asked:
 
 
 def _uniforms(_: click.Context, __: click.Parameter, typed: Sequence[str]) -> Sequence[float]:
-    """Return the numbers of all options --uniform. Raises `BadParameter`."""
-    try:
-        return [number for each in typed for number in read_numbers(each.strip("[]"), float)]
-    except ValueError:
-        rule = "must be numbers separated by commas"
-        raise click.BadParameter(f"{rule}, got {', '.join(typed)!r:.80}") from None
+    """Return the numbers of all options --uniform. Raises `InputError`."""
+    return [number for each in typed for number in read_row(each, "--uniform")]
 
 
 def asked_options(row: str, setting: str, about: str) -> Decorator:
@@ -176,8 +172,8 @@ def asked_options(row: str, setting: str, about: str) -> Decorator:
             "uniforms",
             multiple=True,
             callback=_uniforms,
-            help="Random numbers in [0, 1), separated by commas; may be repeated. The steps take "
-            "theirs first, then the draw.",
+            help="Random numbers in [0, 1), separated by commas, or a file with a JSON list; may "
+            "be repeated. The steps take theirs first, then the draw.",
         ),
         precision=click.option(
             "--precision",
@@ -247,8 +243,8 @@ def sample(profile: str, asked: Asked, seed: int | None, *, as_json: bool) -> No
     if token is None and asked.uniforms:
         [(_, _, token)] = compared_engines([profile], asked)
     if token is None:
-        seeded = " or --seed 1" if made.profile.draw.own_stream else ""
-        say(f"to draw a token, too, add --uniform 0.5{seeded}")
+        with _as_typed([made.profile], asked) as given:
+            say(f"to draw a token, too, {_numbers_to_type([made.profile], given)}")
     else:
         click.echo(f"\ndrawn: {token}")
         if learned := next_mu_in_words(Compared(made, run, token)):
@@ -280,7 +276,7 @@ def compare(
     from tokenref.fetching import packaged_files
 
     for name in (one, other):
-        if name in {"tiny", *REGISTRY, *packaged_files()} or Path(name).is_file():
+        if name in {"tiny", *REGISTRY, *MODELS, *packaged_files()} or Path(name).is_file():
             raise InputError(
                 f"{name} is a vocabulary, but compare is about samplers; this is for vocabularies: "
                 f"tokenref vocabulary compare {quote(one)} {quote(other)}"
@@ -420,12 +416,12 @@ def _numbers_to_type(records: Sequence[Profile], given: Mapping[str, Any]) -> st
         made.draw(made.run())
         needed = max(needed, counted.taken())
     missing = needed - len(given["uniforms"])
-    typed = " ".join(["--uniform 0.5"] * missing)
+    typed = f"--uniform {','.join(['0.5'] * missing)}, or other"
     if missing > _MOST_TYPED:
-        typed = f"--uniform 0.5 and {missing - 1} more of these options"
+        typed = f"--uniform FILE, with a JSON list of {missing:,}"
     seeded = "; `tokenref sample` also takes --seed 1"
     is_seeded = all(record.draw.own_stream for record in records)
-    return f"add {typed}, or other numbers in [0, 1){seeded * is_seeded}"
+    return f"add {typed} numbers in [0, 1){seeded * is_seeded}"
 
 
 _MOST_TYPED: Final = 8

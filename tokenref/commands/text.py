@@ -6,16 +6,13 @@ full. Several files, a folder or a pattern give one line for each file, and a to
 
 import json
 import os
-import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cached_property
-from glob import escape, glob, has_magic
 from pathlib import Path
 from shlex import quote
-from stat import S_ISREG
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
@@ -27,7 +24,7 @@ from bpe_ref.models.byte_bpe import ByteBPE
 from tokenref.commands.endings import standard_input
 from tokenref.commands.paths import Decorator, options_as, progress_bar, say, shown_in
 from tokenref.errors import InputError
-from tokenref.files import LARGEST, load_tokenizer, read_bytes, text_of
+from tokenref.files import LARGEST, files_named, load_tokenizer, read_bytes, text_of
 from tokenref.visible import visible
 
 if TYPE_CHECKING:
@@ -65,12 +62,6 @@ SMALL: Final = 1 << 20
 
 _DASH: Final = Path("-")
 """Standard input, as in other commands."""
-
-_ANY_FOLDERS: Final = re.compile(r"(?:^|(?<=/))\*\*(?:/|$)")
-"""The part of a pattern that is any number of folders."""
-
-_ESCAPED: Final = re.compile(r"\[[*?[]\]")
-"""A character of a name that `escape` has put in brackets, so that it is not part of a pattern."""
 
 _WIDEST: Final = 30
 """Characters of a name in front of a progress bar."""
@@ -155,65 +146,6 @@ def texts_of(sources: Iterable[tuple[Source, str]]) -> list[tuple[str, str]]:
     from tokenref.goldens import texts_in  # here, so that other commands start quickly
 
     return [each for source, how in sources for each in texts_in(source.text(), source.name, how)]
-
-
-def files_named(path: str, option: str, ending: str = "") -> Sequence[Path]:
-    """Return the file, those in a folder with this `ending`, or those that match a pattern.
-
-    Those whose names begin with a dot are left out of a folder.
-    """
-    if not path:
-        raise InputError(f"{option} must name a file, got ''")
-    is_folder = os.path.isdir(path)  # noqa: PTH112 - False for what may not be seen
-    pattern = f"{escape(path)}/**" + f"/*{ending}" * bool(ending) if is_folder else path
-    if not is_folder and (os.path.exists(path) or not has_magic(pattern)):  # noqa: PTH110 - as above
-        return [Path(path)]
-    found = [Path(each) for each in sorted({str(each) for each in _matching(pattern)})]
-    if not found:
-        raise InputError(f"{option} must name files, but {path!r:.200} has none")
-    return found
-
-
-def _matching(pattern: str) -> Iterator[Path]:
-    """Yield the files that match a pattern, and folders that cannot be read.
-
-    `**` is any number of folders, but not links to folders, which may lead to where they are.
-    """
-    begin, *rest = _ANY_FOLDERS.split(pattern, maxsplit=1)
-    if not rest:
-        paths = glob(pattern)  # noqa: PTH207 - Path's takes no absolute ones
-        yield from filter(_may_be_file, map(Path, paths))
-        yield from _closed(Path(pattern))
-        return
-    for top in glob(begin) if begin else ["."]:  # noqa: PTH207 - as above
-        closed: list[OSError] = []
-        for folder, names, _ in os.walk(top, onerror=closed.append):
-            names[:] = [name for name in names if not name.startswith(".")]
-            yield from _matching(f"{escape(folder)}/{rest[0] or '*'}")
-        yield from (Path(error.filename) for error in closed)
-
-
-def _closed(pattern: Path) -> Iterator[Path]:
-    """Yield the folders in which `glob` saw nothing, because they cannot be read."""
-    for place in (pattern, *pattern.parents):
-        if has_magic(_ESCAPED.sub("", place.name)):
-            for folder in glob(str(place.parent)):  # noqa: PTH207 - as above
-                try:
-                    os.scandir(folder).close()
-                except PermissionError:
-                    yield Path(folder)
-                except OSError:  # it is not a folder
-                    continue
-
-
-def _may_be_file(path: Path) -> bool:
-    """Return whether this is a file, or cannot be looked at: reading it will say why."""
-    try:
-        return S_ISREG(path.stat().st_mode)
-    except PermissionError:
-        return True
-    except OSError:  # a link that leads nowhere
-        return False
 
 
 def argument_text(text: str) -> str:

@@ -25,7 +25,7 @@ from tokenref.catalogue import BudgetError, check_budget, check_together, open_c
 from tokenref.errors import InputError
 from tokenref.fuzzing.comparing import answered_anew
 from tokenref.fuzzing.findings import Finding, question_of, shipped_name
-from tokenref.goldens import with_optional
+from tokenref.goldens import copy_for, with_optional
 from tokenref.record import Case
 from tokenref.record_files import (
     LICENCES,
@@ -145,8 +145,9 @@ def _kept(finding: Finding, subject: Subject, target: Target) -> tuple[str, byte
     is_large = isinstance(subject, Vocabulary) and "vocabulary" not in written
     is_shipped = shipped_name(subject) is not None
     if target.has is None:
-        if is_large or is_shipped:
-            return "", None  # found by its name
+        whole = isinstance(subject, TokenizerFile)
+        if is_large or is_shipped or copy_for(target.out, subject.digest(), whole=whole):
+            return "", None  # found by its name, or next to other records
     elif subject.digest() in target.has:
         return "", None
     elif isinstance(subject, Vocabulary) and name in REGISTRY:

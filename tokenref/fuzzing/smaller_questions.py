@@ -54,6 +54,8 @@ _NAMES_TOKENS: Final = frozenset(
 def smaller_requests(op: str, request: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """Yield requests that are one step smaller, boldest first. They may be no requests at all.
 
+    What is on is turned off before a text gets shorter, because an empty one may need it.
+
     >>> [each["text"] for each in smaller_requests("encode", {"text": "xy"})]
     ['', 'y', 'x', 'aa', 'ay', 'xa', '  ', ' y', 'x ', '00', '0y', 'x0']
     """
@@ -63,7 +65,7 @@ def smaller_requests(op: str, request: Mapping[str, Any]) -> Iterator[dict[str, 
         yield {"bytes": "".join(parts)}
     if op in SAMPLER_OPS:
         yield from smaller_sampling(request)
-    for key, value in request.items():
+    for key, value in sorted(request.items(), key=lambda item: item[1] is not True):
         if key in _OPTIONAL:
             yield {other: kept for other, kept in request.items() if other != key}
         for smaller in _with_one_changed(key, value, _smaller):

@@ -18,8 +18,10 @@ from typing import Any, Final
 import msgspec
 import pytest
 
+from bpe_ref.cutting.splitting import Chunk
 from tokenref.answers import UNDECLARED, Declared, Ok, Refused, as_text, request_text
 from tokenref.catalogue import LARGE, Catalogue, is_large, open_catalogue
+from tokenref.files import files_named
 from tokenref.floats import FloatsError, Type, is_numbers, pack, type_of, unpack
 from tokenref.goldens import open_own
 from tokenref.judge import judge
@@ -152,11 +154,12 @@ class Golden:
         """Raise `AssertionError` with one sentence unless the answer is right.
 
         The parts have the names of the record's `out`: `keep`, `logits`, `probs`, `token`, `ids`.
-        Kept tokens may be ids in any order, a mask, or the row that is left. Of an answer to
-        `tokenize`, all parts are judged, or with `only_given` those that are given; `ids` may be
-        given alone without it. `rows`, the answer to a batch, has one entry
-        for each row of each call: what `keep` or `logits` may be, or a dict of parts. Masks and
-        rows end where the padding of the batch begins (`vocab_size`).
+        Kept tokens may be ids in any order, a mask, or the row that is left. `chunks` may be
+        those of `Tokenizer.chunks`, whose third part, the number of tokens, is not judged. Of an
+        answer to `tokenize`, all parts are judged, or with `only_given` those that are given; `ids`
+        may be given alone without it. `rows`, the answer to a batch, has one entry for each row of
+        each call: what `keep` or `logits` may be, or a dict of parts. Masks and rows end where the
+        padding of the batch begins (`vocab_size`).
 
         >>> case = cases("count", ids="bpe/count/texts/*")[0].values[0]
         >>> case.check(count=-1)  # doctest: +ELLIPSIS
@@ -263,6 +266,11 @@ def _packed(
             padding = {"vocab_size": request["vocab_size"]} if "vocab_size" in request else {}
             rows = [{**row, **padding} for row in request["rows"]] * request.get("calls", 1)
             packed[name] = _packed_rows(value, expected or [], rows)
+        elif name == "chunks" and isinstance(value, list):
+            packed[name] = [
+                chunk[:2] if isinstance(chunk, list) and len(chunk) == len(Chunk._fields) else chunk
+                for chunk in value
+            ]
         elif isinstance(value, dict):
             given = expected if isinstance(expected, dict) else {}
             packed[name] = _packed(value, given, {})
@@ -312,9 +320,9 @@ def cases(
     selects only inputs that must be refused, or none of them. `vocabulary` is the name of a
     vocabulary or tokenizer. Records whose vocabulary is missing are left out.
 
-    `records` is a file with your own golden records, or several, written by `tokenref fill` or
-    `promote`; a file is read once. Then `vocabulary` is a name or path, which is needed only if the
-    vocabulary is not next to them.
+    `records` is a file with your own golden records, written by `tokenref fill` or `promote`, a
+    folder, a pattern such as `*.jsonl`, or several of these; a file is read once. Then `vocabulary`
+    is a name or path, which is needed only if the vocabulary is not next to them.
 
     Raises `NoCasesError` if no record is left. (If only this shard has none, the list is empty and
     pytest skips the test.)
@@ -331,7 +339,8 @@ def cases(
             meant = f"; did you mean {near[0]!r}?" if near else ""
             raise NoCasesError(f"unknown operation {op!r}{meant}")
     paths = [records] if isinstance(records, str | Path) else records or []
-    files = [catalogue()] if records is None else [_own(Path(path), vocabulary) for path in paths]
+    named = [file for path in paths for file in files_named(str(path), "records", ".jsonl")]
+    files = [catalogue()] if records is None else [_own(path, vocabulary) for path in named]
     index, count = SELECTED.shard
     found = [
         Golden(case, fixtures)
