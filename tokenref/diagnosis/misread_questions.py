@@ -463,18 +463,19 @@ def _last_draft_row(asked: Asked) -> Row:
     return {"target": [*asked.row["target"][:-1], asked.row["draft"][-1]]}
 
 
-def _loaded(types: Container[str], change: Callable[[float], float], asked: Asked) -> Row:
-    """Return rows of these types with other numbers."""
+def _loaded(types: Container[str], change: Callable[[Type, float], float], asked: Asked) -> Row:
+    """Return rows of these types with other numbers, given their type and each number."""
     rows = {part: asked.row[part] for part in ("logits", "probs") if part in asked.row}
     return {
-        part: pack([nearest(change(n), type_of(row)) for n in unpack(row)], type_of(row))
+        part: pack([nearest(change(dtype, n), dtype) for n in unpack(row)], dtype)
         for part, row in rows.items()
-        if type_of(row) in types
+        if (dtype := type_of(row)) in types
     }
 
 
-def _flushed(dtype: Type, number: float) -> float:
-    return copysign(0.0, number) if abs(number) < SMALLEST_NORMAL[dtype] else number
+def _flushed(has_sign: bool, dtype: Type, number: float) -> float:
+    is_none = abs(number) < SMALLEST_NORMAL[dtype]
+    return (copysign(0.0, number) if has_sign else 0.0) if is_none else number
 
 
 def _taken_for_logits(asked: Asked) -> Row:
@@ -562,14 +563,16 @@ QUESTIONS: Final[Mapping[str, Change]] = {
     "the last row of drafts for the target row behind them": _last_draft_row,
     **{says: partial(_with_rounded, rounded) for says, rounded in ROUNDED.items()},
     **{
-        f"0 for subnormal numbers of rows in {dtype}": partial(
-            _loaded, {dtype}, partial(_flushed, dtype)
+        f"0 for subnormal numbers of rows{says}": partial(_loaded, types, partial(_flushed, sign))
+        for says, sign in ((VARIANT, True), (", and for -0", False))
+        for says, types in (
+            (says, SMALLEST_NORMAL),
+            *((f" in {dtype}{says}", {dtype}) for dtype in SMALLEST_NORMAL),
         )
-        for dtype in SMALLEST_NORMAL
     },
     **{
         f"numbers of the row rounded to bfloat16{VARIANT}{types}": partial(
-            _loaded, types, lambda number: nearest(number, "bf16")
+            _loaded, types, lambda _, number: nearest(number, "bf16")
         )
         for types in (("f32",), ("f16",), ("f32", "f16"))
     },

@@ -62,8 +62,7 @@ def of_row(
             numbers, others = numbers_of(value) or [], numbers_of(other) or []
             if len(numbers) == len(others) and numbers != others:
                 yield from _of_byte_order(numbers, other)
-                if -inf in numbers and has_mask(asked):
-                    yield from _of_bits(_possible(numbers), _possible(others), len(numbers))
+                yield from _of_banned(numbers, others, asked)
                 yield from _of_numbers(key, numbers, others, row)
         elif key == "keep" and are_ids(value) and are_ids(other):
             if value != other and sorted(value) == sorted(other):
@@ -92,6 +91,17 @@ def has_mask(asked: Mapping[str, Any]) -> bool:
 
 def _possible(numbers: Sequence[float]) -> set[int]:
     return {place for place, number in enumerate(numbers) if number != -inf}
+
+
+def _of_banned(
+    want: Sequence[float], have: Sequence[float], asked: Mapping[str, Any]
+) -> Iterator[str]:
+    """Yield what is wrong with padding or with a mask."""
+    end = asked.get("params", {}).get("vocab_size", len(want))
+    if end < len(want) and all(map(near, want[:end], have)):
+        yield "only numbers from `vocab_size` on are wrong: they must be -inf"
+    if -inf in want and has_mask(asked):
+        yield from _of_bits(_possible(want), _possible(have), len(want))
 
 
 def _of_byte_order(want: Sequence[float], have: Mapping[str, str]) -> Iterator[str]:

@@ -6,7 +6,7 @@ that become others, and give it a name in `ANSWERS`.
 
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from fractions import Fraction
 from functools import partial
 from itertools import accumulate
@@ -305,6 +305,10 @@ def _with_rounds(rounds: int, asked: Asked) -> Row:
     return {"words": [f"{word:08x}" for word in words[skipped : skipped + row["count"]]]}
 
 
+Running: TypeAlias = Callable[[Type, Sequence[float]], Sequence[float]]
+"""Returns the running sums that a program makes of weights, given the type of the row, or nothing
+if they are right."""
+
 Carried: TypeAlias = Callable[[float, float, float], float]
 """Returns the sum at the beginning of a block, given those at the end and at the beginning of the
 block before, and its last weight."""
@@ -321,35 +325,56 @@ _CARRIED: Final[Mapping[str, Carried]] = {
 }
 
 
-def _walked(size: int, carried: Carried, dtypes: Sequence[Type], whole: int, asked: Asked) -> Row:
+def _in_blocks(
+    size: int, carried: Carried, dtypes: Sequence[Type], own: Type, weights: Sequence[float]
+) -> Sequence[float]:
+    """Return sums that are carried from block to block, perhaps rounded.
+
+    They are rounded to the type of the row if that is one of `dtypes`, or to the only one of them.
+    """
+    dtype = dtypes[0] if len(dtypes) == 1 else own
+    is_rounded = dtype in dtypes
+    if size >= len(weights) and not is_rounded:
+        return ()
+    total = start = last = 0.0
+    sums = list[float]()
+    for at, weight in enumerate(weights):
+        if at and at % size == 0:
+            total = start = carried(total, start, last)
+        last = weight
+        total = nearest(total + last, dtype) if is_rounded else total + last
+        sums.append(total)
+    return sums
+
+
+def _scanned(size: int, read: int, _: Type, weights: Sequence[float]) -> Sequence[float]:
+    """Return sums of a scan of blocks, by doublings of which the last one is missing.
+
+    So each thread, which reads the next numbers, lacks those before the last half of a block.
+    """
+    half, before, carry = size // 2, [0.0, *accumulate(weights)], 0.0
+    sums = list[float]()
+    for at, end in enumerate(before[1:]):
+        start = at // size * size
+        if at == start > 0:
+            carry += before[at] - before[at - half]
+        sums.append(carry + end - before[max(start, at // read * read - half)])
+    return sums if half < len(weights) else ()
+
+
+def _walked(running: Running, whole: int, asked: Asked) -> Row:
     """Return what is kept or drawn if the running sum, and perhaps the whole one, is another.
 
-    It is carried from block to block, and rounded to the type of the row if that is one of
-    `dtypes`, or to the only one of them. The whole sum is right (0), or the last of these sums by
-    weight (1) or by id (-1).
+    The whole sum is right (0), or the last of these sums by weight (1) or by id (-1).
     """
     if not asked.is_plain:
         return {}
     order = asked.falling if asked.op == "top_p" else range(len(asked.weights))
     own = type_of(asked.row.get("logits") or asked.row["probs"])
-    dtype = dtypes[0] if len(dtypes) == 1 else own
-    is_rounded = dtype in dtypes
-    if size >= len(order) and not is_rounded:
+    sums = running(own, [asked.weights[token] for token in order])
+    by_id = sums if whole >= 0 else running(own, asked.weights)
+    if not sums or not by_id:
         return {}
-
-    def walked(order: Iterable[int]) -> list[float]:
-        total = start = last = 0.0
-        sums = list[float]()
-        for at, token in enumerate(order):
-            if at and at % size == 0:
-                total = start = carried(total, start, last)
-            last = asked.weights[token]
-            total = nearest(total + last, dtype) if is_rounded else total + last
-            sums.append(total)
-        return sums
-
-    sums = walked(order)
-    by_id = sums if whole >= 0 else walked(range(len(asked.weights)))
     enough = asked.share * (by_id[-1] if whole else asked.sums[-1])
     if whole == 1 and asked.op == "draw":  # found by halvings, even if the sums do not rise
         return _reached(asked, bisect_right(sums, enough, 0, len(sums) - 1) + 1)
@@ -409,8 +434,13 @@ def _sorted_by(key: Key, asked: Asked) -> Row:
     return {"keep": sorted({*kept, *order[: params.get("least", 1)]})}
 
 
-def _typical(distance: Callable[[float, float], Any], asked: Asked, *, mean: int = 0) -> Row:
-    """Return what typical filtering keeps by another distance of surprises from the entropy."""
+def _typical(
+    distance: Callable[[float, float], Any], asked: Asked, *, mean: int = 0, less: int = 0
+) -> Row:
+    """Return what typical filtering keeps by another distance of surprises from the entropy.
+
+    It may be `less` tokens than reach the mass.
+    """
     params = unpack_parameters(asked.row["params"]) if asked.op == "typical" else {}
     if params.keys() != {"mass"} or asked.profile != STANDARD or not 0 < params["mass"] < 1:
         return {}
@@ -422,9 +452,18 @@ def _typical(distance: Callable[[float, float], Any], asked: Asked, *, mean: int
     far = {token: distance(each, entropy) for token, each in surprise.items()}
     order = sorted(far, key=lambda token: far[token])
     sums = [*accumulate(asked.weights[token] for token in order)]
-    count = bisect_left(sums, params["mass"] * total) + 1
+    count = max(bisect_left(sums, params["mass"] * total) + 1 - less, 1)
     last = far[order[min(count, len(order)) - 1]]
     return {"keep": sorted(token for token in order if far[token] <= last)}
+
+
+def _before_the_sum(asked: Asked) -> Row:
+    """Return what is kept without the token whose weight makes the sum large enough."""
+    if asked.op == "typical":
+        return _typical(lambda surprise, entropy: abs(surprise - entropy), asked, less=1)
+    if asked.op != "top_p" or asked.profile != STANDARD or "keep" not in asked.out:
+        return {}
+    return _reached(asked, len(asked.out["keep"]) - 1)
 
 
 _DISTANCES: Final[Mapping[str, Callable[[float, float], float]]] = {
@@ -688,6 +727,7 @@ ANSWERS: Final[Mapping[str, Change]] = {
         for says, compared in COMPARED.items()
     },
     **{says: partial(_typical, distance) for says, distance in _DISTANCES.items()},
+    "the token left out that makes the sum large enough": _before_the_sum,
     "the mean of all surprises for the entropy": partial(
         _typical, lambda s, mean: abs(s - mean), mean=1
     ),
@@ -724,14 +764,25 @@ ANSWERS: Final[Mapping[str, Change]] = {
         for name, types in _TYPES
     },
     **{
-        f"{says} {size:,} tokens{VARIANT}{whole}": partial(_walked, size, carried, (), whole)
+        f"{says} {size:,} tokens{VARIANT}{whole}": partial(
+            _walked, partial(_in_blocks, size, carried, ()), whole
+        )
         for whole in (0, 1, -1)
         for says, carried in _CARRIED.items()
         for size in (32, 64, 128, 256, 512, 1024)
     },
     **{
+        f"a scan without its last step: the sum lacks what is more than {size // 2:,} tokens "
+        f"before, in each block of {size:,}{VARIANT}{whole}, {read}": partial(
+            _walked, partial(_scanned, size, read), whole
+        )
+        for whole in (0, 1, -1)
+        for read, sizes in ((1, (32, 256, 512, 1024)), (4, (1024, 2048, 4096)))
+        for size in sizes
+    },
+    **{
         f"a running sum rounded to {name}{VARIANT}{whole}": partial(
-            _walked, MOST_AGAIN, max, dtypes, whole
+            _walked, partial(_in_blocks, MOST_AGAIN, max, dtypes), whole
         )
         for whole in (0, 1)
         for name, dtypes in _TYPES
