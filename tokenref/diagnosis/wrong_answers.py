@@ -153,35 +153,73 @@ def _with_stale_counts(asked: Asked, at: int, row: Sequence[float]) -> Sequence[
     return chain([use], row, [token for each in counts for token in each]).row
 
 
-def _for_each_occurrence(which: str, asked: Asked) -> Row:
-    """Return the answer with a penalty that is applied once for each occurrence of a token."""
+Penalty: TypeAlias = Callable[[Asked, Row, float, Counter[int], Sequence[float]], Sequence[float]]
+"""Returns what a step makes of logits by a penalty, given how often it counts each token."""
+
+
+def _with_penalty(which: str, penalised: Penalty, asked: Asked) -> Row:
+    """Return the answer with a penalty, alone or of several, that does something else."""
     if asked.profile != STANDARD:
         return {}
+
+    def after(step: Row, row: Sequence[float]) -> Sequence[float]:
+        name, params = step["step"], unpack_parameters(step["params"])
+        by = params.get(which if name == "penalties" else "penalty")
+        if name not in {"penalties", f"{which}_penalty"} or by is None:
+            return asked.after(step, row)
+        history = asked.row["history"]
+        is_late = name == "presence_penalty"
+        start = asked.row["prompt_length"] if is_late else params.get("skipped", 0)
+        window = params.get("window", 64 if name == "penalties" else None)
+        before = 0 if window is None else len(history) - window
+        return penalised(asked, step, by, Counter(history[max(start, before) :]), row)
+
     if asked.op == "steps":
-        return _stepwise(lambda a, at, row: _repeated(which, a, a.row["steps"][at], row), asked)
+        return _stepwise(lambda a, at, row: after(a.row["steps"][at], row), asked)
     if "penalt" not in asked.op:
         return {}
-    step, dtype = {**asked.row, "step": asked.op}, type_of(asked.out["logits"])
-    row = _repeated(which, asked, step, asked.numbers)
+    dtype = type_of(asked.out["logits"])
+    row = after({**asked.row, "step": asked.op}, asked.numbers)
     return {"logits": pack([nearest(number, dtype) for number in row], dtype)}
 
 
-def _repeated(which: str, asked: Asked, step: Row, row: Sequence[float]) -> Sequence[float]:
-    name, params, history = step["step"], unpack_parameters(step["params"]), asked.row["history"]
-    by = params.get(which if name == "penalties" else "penalty")
-    if name not in {"penalties", f"{which}_penalty"} or by is None:
-        return asked.after(step, row)
-    start = asked.row["prompt_length"] if name == "presence_penalty" else params.get("skipped", 0)
-    window = params.get("window", 64 if name == "penalties" else None)
-    before = 0 if window is None else len(history) - window
-    counts = Counter(history[max(start, before) :])
-    others = {**step, "params": {**step["params"], which: 1 if which == "repetition" else 0}}
-    if name == "penalties" and which == "presence":
+def _for_each_occurrence(
+    which: str, asked: Asked, step: Row, by: float, counts: Counter[int], row: Sequence[float]
+) -> Sequence[float]:
+    """Return a row to which a penalty is applied once for each occurrence of a token."""
+    is_one = step["step"] != "penalties"
+    others = _without(which, step)
+    if not is_one and which == "presence":
         row = asked.after(others, row)
     for least in range(max(counts.values(), default=0)):
         again = [token for token, count in counts.items() if count > least]
         row = chain([Use(f"{which}_penalty", penalty=by)], row, again).row
-    return asked.after(others, row) if name == "penalties" and which == "repetition" else row
+    return row if is_one or which == "presence" else asked.after(others, row)
+
+
+def _without(which: str, step: Row) -> Row:
+    """Return penalties without one of them."""
+    return {**step, "params": {**step["params"], which: 1 if which == "repetition" else 0}}
+
+
+def _dividing(
+    asked: Asked, step: Row, by: float, counts: Counter[int], row: Sequence[float]
+) -> Sequence[float]:
+    """Return a row of which negative logits are divided, too."""
+    pairs = enumerate(row)  # the step multiplies them
+    return asked.after(
+        step, [n / by / by if n < 0 and token in counts else n for token, n in pairs]
+    )
+
+
+def _repetition_last(
+    asked: Asked, step: Row, by: float, counts: Counter[int], row: Sequence[float]
+) -> Sequence[float]:
+    """Return a row to which the repetition penalty is applied behind the others."""
+    if step["step"] != "penalties":
+        return asked.after(step, row)
+    row = asked.after(_without("repetition", step), row)
+    return chain([Use("repetition_penalty", penalty=by)], row, [*counts]).row
 
 
 def _drawn(asked: Asked, order: Sequence[int], weights: Sequence[float]) -> Row:
@@ -700,8 +738,15 @@ ANSWERS: Final[Mapping[str, Change]] = {
     "a finite number, as -1e9, for banned tokens, not -inf": partial(_stepwise, _with_finite_masks),
     "counts that the penalties before left in memory": partial(_stepwise, _with_stale_counts),
     **{
-        f"a {which} penalty that counts each occurrence": partial(_for_each_occurrence, which)
-        for which in ("repetition", "presence")
+        f"a {which} penalty that {says}": partial(_with_penalty, which, penalised)
+        for which, says, penalised in (
+            *(
+                (which, "counts each occurrence", partial(_for_each_occurrence, which))
+                for which in ("repetition", "presence")
+            ),
+            ("repetition", "divides negative logits", _dividing),
+            ("repetition", "is applied behind the other penalties", _repetition_last),
+        )
     },
     "a draw from the logits of the question": _from_question,
     "a draw of any token from the logits of the question": (
