@@ -37,7 +37,7 @@ OF_SUMS: Final[Mapping[str, Summed]] = {
 }
 
 
-@dataclass
+@dataclass(eq=False)
 class Asked:
     """A question about one row, and its right answer if that is misread."""
 

@@ -89,6 +89,9 @@ _PARTS: Final[Mapping[str, Part]] = {
     "the last block of {:,} tokens": (
         lambda size, weights: weights[(len(weights) - 1) // size * size :]
     ),
+    "a row without every second group of {:,} tokens": (
+        lambda size, weights: [w for at, w in enumerate(weights) if at // size % 2 == 0]
+    ),
 }
 
 

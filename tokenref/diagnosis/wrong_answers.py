@@ -8,7 +8,7 @@ from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Container, Mapping, Sequence
 from fractions import Fraction
-from functools import partial
+from functools import lru_cache, partial
 from itertools import accumulate
 from math import exp, fsum, inf, isinf, log, log2
 from typing import Any, Final, TypeAlias
@@ -31,7 +31,17 @@ from tokenref.diagnosis.asked import (
 )
 from tokenref.diagnosis.misread_questions import ROUNDED, allowed_of
 from tokenref.diagnosis.mistakes import COMPARED, Summed, weights_of
-from tokenref.floats import Type, from_digits, is_numbers, nearest, pack, to_digits, type_of, unpack
+from tokenref.floats import (
+    Type,
+    all_nearest,
+    from_digits,
+    is_numbers,
+    nearest,
+    pack,
+    to_digits,
+    type_of,
+    unpack,
+)
 from tokenref.questions.sampling import unpack_parameters
 from tokenref.record import FILTER_OPS
 from tokenref.rules import STANDARD
@@ -54,7 +64,7 @@ def _with_rounded_weights(dtype: Type, are_shares: bool, asked: Asked) -> Row:
     if not asked.is_plain:
         return {}
     total = asked.sums[-1] if are_shares else 1.0
-    weights = [nearest(weight / total, dtype) for weight in asked.weights]
+    weights = all_nearest([weight / total for weight in asked.weights], dtype)
     order = asked.falling if asked.op == "top_p" else range(len(weights))
     sums = [*accumulate(weights[token] for token in order)]
     reached = bisect_left if asked.op == "top_p" else bisect_right
@@ -180,7 +190,7 @@ def _with_penalty(which: str, penalised: Penalty, asked: Asked) -> Row:
         return {}
     dtype = type_of(asked.out["logits"])
     row = after({**asked.row, "step": asked.op}, asked.numbers)
-    return {"logits": pack([nearest(number, dtype) for number in row], dtype)}
+    return {"logits": pack(all_nearest(row, dtype), dtype)}
 
 
 def _for_each_occurrence(
@@ -263,7 +273,7 @@ def _logarithms(asked: Asked) -> Row:
         return {}
     dtype = type_of(asked.out["logprobs"])
     wide: Type = "f64" if dtype == "f64" else "f32"
-    shares = [nearest(exp(number), wide) for number in unpack(asked.out["logprobs"])]
+    shares = all_nearest([*map(exp, unpack(asked.out["logprobs"]))], wide)
     return {"logprobs": pack([nearest(log(n), dtype) if n else -inf for n in shares], dtype)}
 
 
@@ -300,9 +310,7 @@ def _of_type(own: Type, other: Type, asked: Asked) -> Row:
     except UndecidedError:  # two numbers that are nearly equal
         return {}
     return {
-        key: pack([nearest(number, own) for number in unpack(part)], own)
-        if is_numbers(part)
-        else part
+        key: pack(all_nearest(unpack(part), own), own) if is_numbers(part) else part
         for key, part in out.items()
     }
 
@@ -390,14 +398,25 @@ def _scanned(size: int, read: int, _: Type, weights: Sequence[float]) -> Sequenc
 
     So each thread, which reads the next numbers, lacks those before the last half of a block.
     """
-    half, before, carry = size // 2, [0.0, *accumulate(weights)], 0.0
-    sums = list[float]()
-    for at, end in enumerate(before[1:]):
-        start = at // size * size
-        if at == start > 0:
-            carry += before[at] - before[at - half]
-        sums.append(carry + end - before[max(start, at // read * read - half)])
-    return sums if half < len(weights) else ()
+    half, until, carry, sums = size // 2, [0.0, *accumulate(weights)], 0.0, list[float]()
+    for start in range(0, len(weights) if half < len(weights) else 0, size):
+        end = min(start + size, len(weights))
+        lost = [until[start]] * half
+        lost += [each for each in until[start : end - half : read] for _ in range(read)]
+        sums += [
+            carry + each - less
+            for each, less in zip(until[start + 1 : end + 1], lost, strict=False)
+        ]
+        carry += until[end] - until[max(end - half, start)]
+    return sums
+
+
+@lru_cache(maxsize=2)  # for all whole sums
+def _sums_of(running: Running, asked: Asked, by_id: bool) -> Sequence[float]:
+    """Return the running sums that a program makes, by falling weight if they decide what stays."""
+    order = range(len(asked.weights)) if by_id or asked.op == "draw" else asked.falling
+    own = type_of(asked.row.get("logits") or asked.row["probs"])
+    return running(own, [asked.weights[token] for token in order])
 
 
 def _walked(running: Running, whole: int, asked: Asked) -> Row:
@@ -407,10 +426,8 @@ def _walked(running: Running, whole: int, asked: Asked) -> Row:
     """
     if not asked.is_plain:
         return {}
-    order = asked.falling if asked.op == "top_p" else range(len(asked.weights))
-    own = type_of(asked.row.get("logits") or asked.row["probs"])
-    sums = running(own, [asked.weights[token] for token in order])
-    by_id = sums if whole >= 0 else running(own, asked.weights)
+    sums = _sums_of(running, asked, by_id=False)
+    by_id = sums if whole >= 0 or asked.op == "draw" else _sums_of(running, asked, by_id=True)
     if not sums or not by_id:
         return {}
     enough = asked.share * (by_id[-1] if whole else asked.sums[-1])
@@ -418,7 +435,7 @@ def _walked(running: Running, whole: int, asked: Asked) -> Row:
         return _reached(asked, bisect_right(sums, enough, 0, len(sums) - 1) + 1)
     is_exact = asked.op == "top_p"
     places = (at for at, each in enumerate(sums) if each > enough or (is_exact and each == enough))
-    return _reached(asked, next(places, len(order) - 1) + 1)
+    return _reached(asked, next(places, len(sums) - 1) + 1)
 
 
 def _least_probable(asked: Asked) -> Row:
@@ -526,7 +543,7 @@ def _with_log_of_sum(
     dtype, largest, less = type_of(asked.out[part]), max(asked.numbers), of_sum(asked)
     logs = [n if isinf(n) else n - largest - less for n in asked.numbers]
     exact = logs if part == "logprobs" else map(exp, logs)
-    return {part: pack([n if isinf(n) else nearest(n, dtype) for n in exact], dtype)}
+    return {part: pack(all_nearest([*exact], dtype), dtype)}
 
 
 def _rounded_with_largest(asked: Asked, of_sum: float) -> float:
@@ -734,6 +751,30 @@ _TYPES: Final[Sequence[tuple[str, Sequence[Type]]]] = (
     ("16 bits", _NARROW),
 )
 
+_RUNNING: Final[Sequence[tuple[str, Running]]] = (
+    *(
+        (f"{says} {size:,} tokens", partial(_in_blocks, size, carried, ()))
+        for says, carried in _CARRIED.items()
+        for size in (32, 64, 128, 256, 512, 1024)
+    ),
+    *(
+        (
+            (
+                f"a scan without its last step: the sum lacks what is more than {size // 2:,} tokens "
+                f"before, in each block of {size:,}"
+            ),
+            partial(_scanned, size, read),
+        )
+        for read, sizes in ((1, (32, 256, 512, 1024)), (4, (1024, 2048, 4096)))
+        for size in sizes
+    ),
+    *(
+        (f"a running sum rounded to {name}", partial(_in_blocks, MOST_AGAIN, max, dtypes))
+        for name, dtypes in _TYPES
+    ),
+)
+"""Running sums that lack something."""
+
 ANSWERS: Final[Mapping[str, Change]] = {
     "a finite number, as -1e9, for banned tokens, not -inf": partial(_stepwise, _with_finite_masks),
     "counts that the penalties before left in memory": partial(_stepwise, _with_stale_counts),
@@ -809,28 +850,9 @@ ANSWERS: Final[Mapping[str, Change]] = {
         for name, types in _TYPES
     },
     **{
-        f"{says} {size:,} tokens{VARIANT}{whole}": partial(
-            _walked, partial(_in_blocks, size, carried, ()), whole
-        )
+        f"{says}{VARIANT}{at}, {whole}": partial(_walked, running, whole)
+        for at, (says, running) in enumerate(_RUNNING)
         for whole in (0, 1, -1)
-        for says, carried in _CARRIED.items()
-        for size in (32, 64, 128, 256, 512, 1024)
-    },
-    **{
-        f"a scan without its last step: the sum lacks what is more than {size // 2:,} tokens "
-        f"before, in each block of {size:,}{VARIANT}{whole}, {read}": partial(
-            _walked, partial(_scanned, size, read), whole
-        )
-        for whole in (0, 1, -1)
-        for read, sizes in ((1, (32, 256, 512, 1024)), (4, (1024, 2048, 4096)))
-        for size in sizes
-    },
-    **{
-        f"a running sum rounded to {name}{VARIANT}{whole}": partial(
-            _walked, partial(_in_blocks, MOST_AGAIN, max, dtypes), whole
-        )
-        for whole in (0, 1)
-        for name, dtypes in _TYPES
     },
     **{
         f"equal tokens counted anew in each block of {size:,}": partial(_ties_in_blocks, size)
