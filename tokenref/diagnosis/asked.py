@@ -69,7 +69,7 @@ class Asked:
     def falling(self) -> list[int]:
         """The possible tokens by falling weight."""
         weights = self.weights
-        order = sorted(range(len(weights)), key=lambda token: (-weights[token], token))
+        order = sorted(range(len(weights)), key=weights.__getitem__, reverse=True)  # ties by id
         return [token for token in order if weights[token]]
 
     @cached_property

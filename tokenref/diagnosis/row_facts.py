@@ -35,6 +35,10 @@ AT_THE_END: Final = "the answer is the last token of the row"
 AS_BEFORE: Final = "the wrong numbers are those of the question: the step does not reach them"
 """A fact that holds for many mistakes."""
 
+NONE_KEPT: Final = "no token is kept"
+ALL_KEPT: Final = "all possible tokens are kept: the filter removes none"
+"""Facts that hold for many mistakes, too."""
+
 ALL_WRONG: Final = "all wrong numbers are "
 """The beginning of a fact that one failure alone does not show."""
 
@@ -89,8 +93,8 @@ def has_mask(asked: Mapping[str, Any]) -> bool:
     )
 
 
-def _possible(numbers: Sequence[float]) -> set[int]:
-    return {place for place, number in enumerate(numbers) if number != -inf}
+def _possible(numbers: Sequence[float], none: float = -inf) -> set[int]:
+    return {place for place, number in enumerate(numbers) if number != none}
 
 
 def _of_banned(
@@ -286,9 +290,12 @@ def _of_kept(
     missing, foreign, count = want - have, have - want, len(row)
     if not missing and not foreign:
         return
+    yield from [NONE_KEPT] * (not have)
     if row and "steps" not in asked and want and 0 <= min(want | have) <= max(want | have) < count:
-        if {row[token] for token in foreign} == {0.0 if "probs" in asked else -inf}:
+        none = 0.0 if "probs" in asked else -inf
+        if {row[token] for token in foreign} == {none}:
             yield "tokens are kept that are impossible"
+        yield from [ALL_KEPT] * (len(foreign) > 1 and have == _possible(row, none))
         yield from _of_equals(missing, foreign, row, have)
     if not foreign:
         p = asked.get("params", {}).get("p")
@@ -306,8 +313,7 @@ def _of_kept(
         is_limit = FIRST_BLOCK // 8 <= most < size and most & (most - 1) == 0
         if is_limit and all(held[token // size] == most for token in missing):
             yield f"at most {most:,} tokens of each block of {size:,} are kept"
-    if not missing and len(foreign) == 1:
-        yield "one token more is kept"
+    yield from ["one token more is kept"] * (not missing and len(foreign) == 1)
     if not missing and len(foreign) % 256 == 0:
         yield "a multiple of 256 tokens more is kept: perhaps a counter has 8 bits"
 

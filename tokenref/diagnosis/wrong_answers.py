@@ -198,18 +198,13 @@ def _for_each_occurrence(
 ) -> Sequence[float]:
     """Return a row to which a penalty is applied once for each occurrence of a token."""
     is_one = step["step"] != "penalties"
-    others = _without(which, step)
+    others = {**step, "params": {**step["params"], which: 1 if which == "repetition" else 0}}
     if not is_one and which == "presence":
         row = asked.after(others, row)
     for least in range(max(counts.values(), default=0)):
         again = [token for token, count in counts.items() if count > least]
         row = chain([Use(f"{which}_penalty", penalty=by)], row, again).row
     return row if is_one or which == "presence" else asked.after(others, row)
-
-
-def _without(which: str, step: Row) -> Row:
-    """Return penalties without one of them."""
-    return {**step, "params": {**step["params"], which: 1 if which == "repetition" else 0}}
 
 
 def _dividing(
@@ -220,16 +215,6 @@ def _dividing(
     return asked.after(
         step, [n / by / by if n < 0 and token in counts else n for token, n in pairs]
     )
-
-
-def _repetition_last(
-    asked: Asked, step: Row, by: float, counts: Counter[int], row: Sequence[float]
-) -> Sequence[float]:
-    """Return a row to which the repetition penalty is applied behind the others."""
-    if step["step"] != "penalties":
-        return asked.after(step, row)
-    row = asked.after(_without("repetition", step), row)
-    return chain([Use("repetition_penalty", penalty=by)], row, [*counts]).row
 
 
 def _drawn(asked: Asked, order: Sequence[int], weights: Sequence[float]) -> Row:
@@ -477,6 +462,8 @@ def _sorted_by(key: Key, asked: Asked) -> Row:
         return {}
     numbers = asked.numbers if "logits" in asked.row else asked.weights
     tokens = possible(numbers) if "logits" in asked.row else sorted(asked.falling)
+    if key in _BY_BITS and min(numbers, default=0.0) >= 0:
+        return {}
     order = sorted(tokens, key=lambda token: key(numbers[token]))
     if asked.op == "greedy":
         return {"token": order[0]}
@@ -760,8 +747,8 @@ _RUNNING: Final[Sequence[tuple[str, Running]]] = (
     *(
         (
             (
-                f"a scan without its last step: the sum lacks what is more than {size // 2:,} tokens "
-                f"before, in each block of {size:,}"
+                f"a scan without its last step: in each block of {size:,}, the sum lacks what is "
+                f"more than {size // 2:,} tokens before"
             ),
             partial(_scanned, size, read),
         )
@@ -786,7 +773,6 @@ ANSWERS: Final[Mapping[str, Change]] = {
                 for which in ("repetition", "presence")
             ),
             ("repetition", "divides negative logits", _dividing),
-            ("repetition", "is applied behind the other penalties", _repetition_last),
         )
     },
     "a draw from the logits of the question": _from_question,
