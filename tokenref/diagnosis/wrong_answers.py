@@ -19,7 +19,6 @@ from sampling_ref.random.philox import philox_block
 from sampling_ref.row import whole_numbers
 from sampling_ref.speculative.shares import read_exactly, token_at
 from tokenref.diagnosis.asked import (
-    MOST_AGAIN,
     OF_SUMS,
     SUMMING,
     VARIANT,
@@ -35,7 +34,6 @@ from tokenref.floats import (
     Type,
     all_nearest,
     from_digits,
-    is_numbers,
     nearest,
     pack,
     to_digits,
@@ -163,58 +161,50 @@ def _with_stale_counts(asked: Asked, at: int, row: Sequence[float]) -> Sequence[
     return chain([use], row, [token for each in counts for token in each]).row
 
 
-Penalty: TypeAlias = Callable[[Asked, Row, float, Counter[int], Sequence[float]], Sequence[float]]
-"""Returns what a step makes of logits by a penalty, given how often it counts each token."""
-
-
-def _with_penalty(which: str, penalised: Penalty, asked: Asked) -> Row:
-    """Return the answer with a penalty, alone or of several, that does something else."""
-    if asked.profile != STANDARD:
-        return {}
-
-    def after(step: Row, row: Sequence[float]) -> Sequence[float]:
-        name, params = step["step"], unpack_parameters(step["params"])
-        by = params.get(which if name == "penalties" else "penalty")
-        if name not in {"penalties", f"{which}_penalty"} or by is None:
-            return asked.after(step, row)
-        history = asked.row["history"]
-        is_late = name == "presence_penalty"
-        start = asked.row["prompt_length"] if is_late else params.get("skipped", 0)
-        window = params.get("window", 64 if name == "penalties" else None)
-        before = 0 if window is None else len(history) - window
-        return penalised(asked, step, by, Counter(history[max(start, before) :]), row)
-
+def _with_penalty(which: str, name: str, choices: Row, asked: Asked) -> Row:
+    """Return the answer with another step for a penalty, alone or as one of `penalties`."""
     if asked.op == "steps":
-        return _stepwise(lambda a, at, row: after(a.row["steps"][at], row), asked)
-    if "penalt" not in asked.op:
+        return _stepwise(
+            lambda asked, at, row: _penalised(
+                which, name, choices, asked, asked.row["steps"][at], row
+            ),
+            asked,
+        )
+    if "penalt" not in asked.op or asked.profile != STANDARD:
         return {}
-    dtype = type_of(asked.out["logits"])
-    row = after({**asked.row, "step": asked.op}, asked.numbers)
+    step, dtype = {"step": asked.op, "params": asked.row["params"]}, type_of(asked.out["logits"])
+    row = _penalised(which, name, choices, asked, step, asked.numbers)
     return {"logits": pack(all_nearest(row, dtype), dtype)}
 
 
-def _for_each_occurrence(
-    which: str, asked: Asked, step: Row, by: float, counts: Counter[int], row: Sequence[float]
+def _penalised(
+    which: str, name: str, choices: Row, asked: Asked, step: Row, row: Sequence[float]
 ) -> Sequence[float]:
-    """Return a row to which a penalty is applied once for each occurrence of a token."""
-    is_one = step["step"] != "penalties"
-    others = {**step, "params": {**step["params"], which: 1 if which == "repetition" else 0}}
-    if not is_one and which == "presence":
-        row = asked.after(others, row)
-    for least in range(max(counts.values(), default=0)):
-        again = [token for token, count in counts.items() if count > least]
-        row = chain([Use(f"{which}_penalty", penalty=by)], row, again).row
-    return row if is_one or which == "presence" else asked.after(others, row)
+    params = step["params"]
+    if step["step"] == f"{which}_penalty":
+        return asked.after({"step": name, "params": {**params, **choices}}, row)
+    if step["step"] != "penalties" or which not in params:
+        return asked.after(step, row)
+    own = {"penalty": params[which], "window": params.get("window", 64), "scope": "all", **choices}
+    others = {**params, which: 1 if which == "repetition" else 0}
+    steps = [{"step": name, "params": own}, {"step": "penalties", "params": others}]
+    for each in steps if which == "repetition" else steps[::-1]:
+        row = asked.after(each, row)
+    return row
 
 
-def _dividing(
-    asked: Asked, step: Row, by: float, counts: Counter[int], row: Sequence[float]
-) -> Sequence[float]:
-    """Return a row of which negative logits are divided, too."""
-    pairs = enumerate(row)  # the step multiplies them
-    return asked.after(
-        step, [n / by / by if n < 0 and token in counts else n for token, n in pairs]
-    )
+_PENALTIES: Final[Mapping[str, tuple[str, str, Row]]] = {
+    "a repetition penalty that counts each occurrence": (
+        *("repetition", "repetition_penalty"),
+        {"counting": "each occurrence"},
+    ),
+    "a repetition penalty that divides negative logits": (
+        *("repetition", "repetition_penalty"),
+        {"method": "divide"},
+    ),
+    "a presence penalty that counts each occurrence": ("presence", "frequency_penalty", {}),
+}
+"""Other steps for one penalty: its name, the step and its choices."""
 
 
 def _drawn(asked: Asked, order: Sequence[int], weights: Sequence[float]) -> Row:
@@ -295,7 +285,7 @@ def _of_type(own: Type, other: Type, asked: Asked) -> Row:
     except UndecidedError:  # two numbers that are nearly equal
         return {}
     return {
-        key: pack(all_nearest(unpack(part), own), own) if is_numbers(part) else part
+        key: pack(all_nearest(unpack(part), own), own) if isinstance(part, Mapping) else part
         for key, part in out.items()
     }
 
@@ -356,26 +346,23 @@ _CARRIED: Final[Mapping[str, Carried]] = {
 }
 
 
-def _in_blocks(
-    size: int, carried: Carried, dtypes: Sequence[Type], own: Type, weights: Sequence[float]
-) -> Sequence[float]:
-    """Return sums that are carried from block to block, perhaps rounded.
-
-    They are rounded to the type of the row if that is one of `dtypes`, or to the only one of them.
-    """
-    dtype = dtypes[0] if len(dtypes) == 1 else own
-    is_rounded = dtype in dtypes
-    if size >= len(weights) and not is_rounded:
-        return ()
+def _in_blocks(size: int, carried: Carried, _: Type, weights: Sequence[float]) -> Sequence[float]:
+    """Return sums that are carried from block to block."""
     total = start = last = 0.0
     sums = list[float]()
-    for at, weight in enumerate(weights):
+    for at, weight in enumerate(weights if size < len(weights) else ()):
         if at and at % size == 0:
             total = start = carried(total, start, last)
-        last = weight
-        total = nearest(total + last, dtype) if is_rounded else total + last
+        total, last = total + weight, weight
         sums.append(total)
     return sums
+
+
+def _rounded_sums(dtypes: Sequence[Type], own: Type, weights: Sequence[float]) -> Sequence[float]:
+    """Return sums in the type of the row if that is one of these, or in the only one of them."""
+    dtype = dtypes[0] if len(dtypes) == 1 else own
+    rounded = accumulate(weights, lambda total, weight: nearest(total + weight, dtype), initial=0.0)
+    return [*rounded][1:] if dtype in dtypes else ()
 
 
 def _scanned(size: int, read: int, _: Type, weights: Sequence[float]) -> Sequence[float]:
@@ -477,12 +464,9 @@ def _sorted_by(key: Key, asked: Asked) -> Row:
 
 
 def _typical(
-    distance: Callable[[float, float], Any], asked: Asked, *, mean: int = 0, less: int = 0
+    distance: Callable[[float, float], Any], asked: Asked, mean: int = 0, less: int = 0
 ) -> Row:
-    """Return what typical filtering keeps by another distance of surprises from the entropy.
-
-    It may be `less` tokens than reach the mass.
-    """
+    """Return what typical filtering keeps by another distance of surprises, or some tokens less."""
     params = unpack_parameters(asked.row["params"]) if asked.op == "typical" else {}
     if params.keys() != {"mass"} or asked.profile != STANDARD or not 0 < params["mass"] < 1:
         return {}
@@ -738,26 +722,24 @@ _TYPES: Final[Sequence[tuple[str, Sequence[Type]]]] = (
     ("16 bits", _NARROW),
 )
 
+_SCANNED: Final = (
+    "a scan of blocks of {:,} tokens without its last step, which adds those {:,} before"
+)
+
 _RUNNING: Final[Sequence[tuple[str, Running]]] = (
     *(
-        (f"{says} {size:,} tokens", partial(_in_blocks, size, carried, ()))
+        (f"{says} {size:,} tokens", partial(_in_blocks, size, carried))
         for says, carried in _CARRIED.items()
         for size in (32, 64, 128, 256, 512, 1024)
     ),
     *(
-        (
-            (
-                f"a scan without its last step: in each block of {size:,}, the sum lacks what is "
-                f"more than {size // 2:,} tokens before"
-            ),
-            partial(_scanned, size, read),
-        )
+        (_SCANNED.format(size, size // 2), partial(_scanned, size, read))
         for read, sizes in ((1, (32, 256, 512, 1024)), (4, (1024, 2048, 4096)))
         for size in sizes
     ),
     *(
-        (f"a running sum rounded to {name}", partial(_in_blocks, MOST_AGAIN, max, dtypes))
-        for name, dtypes in _TYPES
+        (f"a running sum rounded to {name}", partial(_rounded_sums, types))
+        for name, types in _TYPES
     ),
 )
 """Running sums that lack something."""
@@ -765,16 +747,7 @@ _RUNNING: Final[Sequence[tuple[str, Running]]] = (
 ANSWERS: Final[Mapping[str, Change]] = {
     "a finite number, as -1e9, for banned tokens, not -inf": partial(_stepwise, _with_finite_masks),
     "counts that the penalties before left in memory": partial(_stepwise, _with_stale_counts),
-    **{
-        f"a {which} penalty that {says}": partial(_with_penalty, which, penalised)
-        for which, says, penalised in (
-            *(
-                (which, "counts each occurrence", partial(_for_each_occurrence, which))
-                for which in ("repetition", "presence")
-            ),
-            ("repetition", "divides negative logits", _dividing),
-        )
-    },
+    **{says: partial(_with_penalty, *other) for says, other in _PENALTIES.items()},
     "a draw from the logits of the question": _from_question,
     "a draw of any token from the logits of the question": (
         lambda asked: (
