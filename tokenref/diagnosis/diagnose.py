@@ -121,9 +121,10 @@ def diagnose(
     found += _by_message("crash", [rest.pop(record) for record in crashes], "crashed")
     says = "in a stage only; the answer is right"
     found += _counted("stages", stages, "failure is", "failures are", says)
-    long = sorted(rest[record].case.id for record in naming.long.keys() & rest.keys())
-    says = "about inputs too long to be compared with known causes"
-    found += _counted("long inputs", long, "failure is", "failures are", says)
+    long = [seen for record, seen in naming.long.items() if record in rest]
+    says = f"about inputs too long to be compared with known causes{_in_most(long)}"
+    long_ids = sorted(seen.case.id for seen in long)
+    found += _counted("long inputs", long_ids, "failure is", "failures are", says)
     late = sorted(rest[r].case.id for r in naming.late & rest.keys() - naming.long.keys())
     says = "not compared with all misread questions, for lack of time"
     found += _counted("late diagnosis", late, "failure was", "failures were", says)
@@ -141,6 +142,13 @@ def _counted(name: str, ids: Sequence[str], one: str, several: str, says: str) -
     """Return failures without a likely cause as a group, if there are any."""
     these = several if len(ids) > 1 else one
     return [Diagnosis(name, f"{len(ids):,} {these} {says}", ids)] if ids else []
+
+
+def _in_most(several: Sequence[Result]) -> str:
+    """Return a fact about half of these failures or more, as the end of a sentence, if any is."""
+    counts = Counter(fact for seen in several for fact in seen.facts)
+    fact, count = (*counts.most_common(1), ("", 0))[0]  # of equals, the first says most
+    return f"; of {count:,}, {_without_size(fact)}" if 2 * count >= len(several) > 0 else ""
 
 
 _MOST_MESSAGES: Final = 20

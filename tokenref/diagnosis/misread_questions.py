@@ -509,10 +509,19 @@ def _read(places: Places, asked: Asked) -> Row:
 
 
 def _without_tail(read: int, asked: Asked) -> Row:
-    """Return a row of which numbers are read by 16 bytes, and another one for each of the rest."""
+    """Return a row of which numbers are read by 16 bytes, and another one for each of the rest.
+
+    It is one of the bytes before if there are so many (0).
+    """
     row = asked.row.get("probs") or asked.row.get("logits")
     whole = {"f64": 2, "f32": 4}.get(type_of(row), 8) if row else 1
-    return _read(lambda n: [at if at < n // whole * whole else read for at in range(n)], asked)
+    return _read(
+        lambda n: (
+            [*range(n // whole * whole)]
+            + [read or at - whole * (at >= whole) for at in range(n // whole * whole, n)]
+        ),
+        asked,
+    )
 
 
 def _without_last(size: int, is_summed: bool, asked: Asked) -> Row:
@@ -528,7 +537,12 @@ QUESTIONS: Final[Mapping[str, Change]] = {
     "probabilities that are taken for logits": _taken_for_logits,
     **{
         f"the last block of 16 bytes, if it is incomplete, {says}": partial(_without_tail, read)
-        for says, read in (("left out", -1), (f"left out{VARIANT}", -3), ("read as 0", -2))
+        for says, read in (
+            ("left out", -1),
+            (f"left out{VARIANT}", -3),
+            ("read as 0", -2),
+            ("read from the block before", 0),
+        )
     },
     **{
         f"the last block of {size:,} tokens, if it is incomplete, left out{VARIANT}{is_summed}": (

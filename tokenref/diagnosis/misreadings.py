@@ -132,26 +132,22 @@ MOST_SECONDS: Final = 20
 """How long this process works on each of the two: the shortest failures, and all questions."""
 
 
-_AT_ONCE: Final = 16
-"""How many misreadings are asked between two looks at the clock."""
-
-
 class Patience:
     """The time that misreadings may take. It is asked for between them."""
 
     def __init__(self) -> None:
-        self._end, self._asked = process_time() + MOST_SECONDS, 0
-        self.is_over = False
-        """Whether the time was over when it was looked at, which takes time itself."""
+        self._end, self._asked, self._over = process_time() + MOST_SECONDS, 0, False
 
-    def _lasts(self) -> bool:
+    @property
+    def is_over(self) -> bool:
+        """Whether the time is over. Looking at the clock takes time itself."""
         self._asked += 1
-        self.is_over |= self._asked % _AT_ONCE == 0 and process_time() > self._end
-        return not self.is_over
+        self._over |= self._asked % 16 == 0 and process_time() > self._end
+        return self._over
 
     def some(self, ways: Misreadings) -> Misreadings:
         """Return those ways to misread questions for which there is time."""
-        return lambda op, rows: takewhile(lambda _: self._lasts(), ways(op, rows))
+        return lambda op, rows: takewhile(lambda _: not self.is_over, ways(op, rows))
 
 
 def signatures_of_misread(

@@ -35,8 +35,7 @@ AT_THE_END: Final = "the answer is the last token of the row"
 AS_BEFORE: Final = "the wrong numbers are those of the question: the step does not reach them"
 """A fact that holds for many mistakes."""
 
-NONE_KEPT: Final = "no token is kept"
-ALL_KEPT: Final = "all possible tokens are kept: the filter removes none"
+NO_FILTER: Final = ("no token is kept", "all possible tokens are kept: the filter removes none")
 """Facts that hold for many mistakes, too."""
 
 ALL_WRONG: Final = "all wrong numbers are "
@@ -214,7 +213,11 @@ def _of_sums(key: str, want: Sequence[float], have: Sequence[float]) -> Iterator
     if len(factors) < fewest or not all(0 < each < inf for each in factors):
         return
     least, most = min(factors), max(factors)
-    if most - least > CLOSE * most:
+    named = "log-probabilities are off by one number"
+    named = named if is_log else "probabilities are off by one factor"
+    if most - least > CLOSE * most:  # which may be the rounding to 16 bits
+        if most - least < _IN_16_BITS_EACH * most and not least <= 1 <= most:
+            yield f"all {named}: {OF_ANY_SUM}{'small' if least > 1 else 'large'}"
         return
     factor = sorted(factors)[len(factors) // 2]
     near = 10 * ALIKE if not is_log and max(want) < CLOSE else ALIKE
@@ -249,6 +252,9 @@ def _of_threads(probs: Sequence[float], lacks: float, within: float) -> Iterator
             if last and abs(last - lacks) <= within:
                 yield f"the sum lacks the last warp of each block of {at_once}"
 
+
+_IN_16_BITS_EACH: Final = 0.1
+"""The largest relative distance of the factors of numbers that have 16 bits."""
 
 _IN_16_BITS: Final = 0.02
 """The largest relative error of a sum of many weights in 16 bits that is named."""
@@ -290,12 +296,12 @@ def _of_kept(
     missing, foreign, count = want - have, have - want, len(row)
     if not missing and not foreign:
         return
-    yield from [NONE_KEPT] * (not have)
+    yield from NO_FILTER[:1] * (not have)
     if row and "steps" not in asked and want and 0 <= min(want | have) <= max(want | have) < count:
         none = 0.0 if "probs" in asked else -inf
         if {row[token] for token in foreign} == {none}:
             yield "tokens are kept that are impossible"
-        yield from [ALL_KEPT] * (len(foreign) > 1 and have == _possible(row, none))
+        yield from NO_FILTER[1:] * (len(foreign) > 1 and have == _possible(row, none))
         yield from _of_equals(missing, foreign, row, have)
     if not foreign:
         p = asked.get("params", {}).get("p")

@@ -7,6 +7,7 @@ that become others, and give it a name in `ANSWERS`.
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Container, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache, partial
 from itertools import accumulate
@@ -163,48 +164,28 @@ def _with_stale_counts(asked: Asked, at: int, row: Sequence[float]) -> Sequence[
 
 def _with_penalty(which: str, name: str, choices: Row, asked: Asked) -> Row:
     """Return the answer with another step for a penalty, alone or as one of `penalties`."""
+
+    def after(asked: Asked, at: int, row: Sequence[float]) -> Sequence[float]:
+        step, params = asked.row["steps"][at], asked.row["steps"][at]["params"]
+        if step["step"] == f"{which}_penalty":
+            return asked.after({"step": name, "params": {**params, **choices}}, row)
+        if step["step"] != "penalties" or which not in params:
+            return asked.after(step, row)
+        own = {"penalty": params[which], "window": params.get("window", 64), "scope": "all"}
+        others = {**step, "params": {**params, which: 1 if which == "repetition" else 0}}
+        steps = [{"step": name, "params": {**own, **choices}}, others]
+        for each in steps if which == "repetition" else steps[::-1]:
+            row = asked.after(each, row)
+        return row
+
     if asked.op == "steps":
-        return _stepwise(
-            lambda asked, at, row: _penalised(
-                which, name, choices, asked, asked.row["steps"][at], row
-            ),
-            asked,
-        )
+        return _stepwise(after, asked)
     if "penalt" not in asked.op or asked.profile != STANDARD:
         return {}
-    step, dtype = {"step": asked.op, "params": asked.row["params"]}, type_of(asked.out["logits"])
-    row = _penalised(which, name, choices, asked, step, asked.numbers)
+    alone = {**asked.row, "steps": [{"step": asked.op, "params": asked.row["params"]}]}
+    row = after(replace(asked, rows=[alone], place=0), 0, asked.numbers)
+    dtype = type_of(asked.out["logits"])
     return {"logits": pack(all_nearest(row, dtype), dtype)}
-
-
-def _penalised(
-    which: str, name: str, choices: Row, asked: Asked, step: Row, row: Sequence[float]
-) -> Sequence[float]:
-    params = step["params"]
-    if step["step"] == f"{which}_penalty":
-        return asked.after({"step": name, "params": {**params, **choices}}, row)
-    if step["step"] != "penalties" or which not in params:
-        return asked.after(step, row)
-    own = {"penalty": params[which], "window": params.get("window", 64), "scope": "all", **choices}
-    others = {**params, which: 1 if which == "repetition" else 0}
-    steps = [{"step": name, "params": own}, {"step": "penalties", "params": others}]
-    for each in steps if which == "repetition" else steps[::-1]:
-        row = asked.after(each, row)
-    return row
-
-
-_PENALTIES: Final[Mapping[str, tuple[str, str, Row]]] = {
-    "a repetition penalty that counts each occurrence": (
-        *("repetition", "repetition_penalty"),
-        {"counting": "each occurrence"},
-    ),
-    "a repetition penalty that divides negative logits": (
-        *("repetition", "repetition_penalty"),
-        {"method": "divide"},
-    ),
-    "a presence penalty that counts each occurrence": ("presence", "frequency_penalty", {}),
-}
-"""Other steps for one penalty: its name, the step and its choices."""
 
 
 def _drawn(asked: Asked, order: Sequence[int], weights: Sequence[float]) -> Row:
@@ -485,10 +466,8 @@ def _typical(
 
 def _before_the_sum(asked: Asked) -> Row:
     """Return what is kept without the token whose weight makes the sum large enough."""
-    if asked.op == "typical":
+    if asked.op != "top_p" or asked.profile != STANDARD:
         return _typical(lambda surprise, entropy: abs(surprise - entropy), asked, less=1)
-    if asked.op != "top_p" or asked.profile != STANDARD or "keep" not in asked.out:
-        return {}
     return _reached(asked, len(asked.out["keep"]) - 1)
 
 
@@ -747,7 +726,14 @@ _RUNNING: Final[Sequence[tuple[str, Running]]] = (
 ANSWERS: Final[Mapping[str, Change]] = {
     "a finite number, as -1e9, for banned tokens, not -inf": partial(_stepwise, _with_finite_masks),
     "counts that the penalties before left in memory": partial(_stepwise, _with_stale_counts),
-    **{says: partial(_with_penalty, *other) for says, other in _PENALTIES.items()},
+    **{
+        f"a {which} penalty that {says}": partial(_with_penalty, which, f"{name}_penalty", choices)
+        for which, says, name, choices in (
+            ("repetition", "counts each occurrence", "repetition", {"counting": "each occurrence"}),
+            ("repetition", "divides negative logits", "repetition", {"method": "divide"}),
+            ("presence", "counts each occurrence", "frequency", {}),
+        )
+    },
     "a draw from the logits of the question": _from_question,
     "a draw of any token from the logits of the question": (
         lambda asked: (

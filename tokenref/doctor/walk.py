@@ -33,6 +33,7 @@ from tokenref.catalogue import CANARY, Catalogue, is_large
 from tokenref.diagnosis import try_hint
 from tokenref.diagnosis.diagnose import diagnose
 from tokenref.diagnosis.facts import VAGUE, result_of
+from tokenref.diagnosis.signatures import FEWEST
 from tokenref.doctor.conversation import (
     Conversation,
     Finding,
@@ -213,9 +214,18 @@ class _Visit:
                 yield from self._about_canaries(conversation, abilities)
         except StopError as stop:
             yield replace(stop.finding, about="canary")
-        for each in try_hint(lambda: diagnose(self._seen, fewest=1)) or ():
-            hint = "a few questions prove little; tokenref check compares all records"
-            yield Finding("note", "likely cause", f"{each.sentence}", hint=hint)
+        yield from self._about_causes()
+
+    def _about_causes(self) -> Iterator[Finding]:
+        """Yield likely causes of wrong answers, which one text may show, but a few rows do not."""
+        hint = "a few questions prove little; tokenref check compares all records"
+        for fewest, is_row in ((1, False), (FEWEST, True)):
+            seen = [each for each in self._seen if (each.case.vocab is None) == is_row]
+            for each in (
+                try_hint(lambda seen=seen, fewest=fewest: diagnose(seen, fewest=fewest)) or ()
+            ):
+                if len(each.ids) >= fewest:
+                    yield Finding("note", "likely cause", each.sentence, hint=hint)
 
     @contextmanager
     def _conversation(self) -> Iterator[tuple[Conversation, HelloAnswer]]:
@@ -360,6 +370,7 @@ class _Visit:
             _result(said, self._right(case)),
             suggestion,
             _question(case),
+            is_answer=isinstance(answer, Ok | Refused) and not isinstance(answer, Malformed),
         )
 
     def _about_many(
@@ -401,7 +412,8 @@ class _Visit:
             asked = _question(case)
             if judgement.status == "pass":
                 wrong = f"{case.id}: the program gave the known-wrong answer of a canary"
-                yield Finding("problem", "canary", wrong, said.shown, hint=case.why, asked=asked)
+                found = Finding("problem", "canary", wrong, said.shown, hint=case.why, asked=asked)
+                yield replace(found, is_answer=True)
             elif is_other or judgement.status in {"crash", "timeout"}:
                 lacks = f"{case.id}: {judgement.status}: {judgement.detail}"
                 yield Finding("problem", "canary", lacks, said.shown, asked=asked)
@@ -425,6 +437,7 @@ def _about_answer(
         "" if case.out is None and is_right_form else _result(said, right),
         suggestion or case.why,
         _question(case),
+        is_answer=is_right_form or isinstance(said.answer, Refused),
     )
 
 
