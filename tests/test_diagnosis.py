@@ -1060,8 +1060,11 @@ def test_every_valid_question_can_be_misread(catalogue: Catalogue) -> None:
             assert isinstance(answer, Ok | Refused)
             said.add(says)
     assert "answers with numbers of bf16 cut off, not rounded" in said
-    assert "answers with 0 for subnormal numbers of rows in f32" in said
-    assert "answers with k of at most 64" in {each.partition(" #")[0] for each in said}
+    plain = {each.partition(" #")[0] for each in said}
+    assert {
+        "answers with 0 for subnormal numbers of rows in f32",
+        "answers with k of at most 64",
+    } <= plain
 
 
 def test_a_misread_question_that_right_answers_contradict_is_not_named(
