@@ -509,19 +509,15 @@ def _read(places: Places, asked: Asked) -> Row:
 
 
 def _without_tail(read: int, asked: Asked) -> Row:
-    """Return a row of which numbers are read by 16 bytes, and another one for each of the rest.
-
-    It is one of the bytes before if there are so many (0).
-    """
+    """Return a row that is read by 16 bytes, with another number (0: one before) for the rest."""
     row = asked.row.get("probs") or asked.row.get("logits")
     whole = {"f64": 2, "f32": 4}.get(type_of(row), 8) if row else 1
-    return _read(
-        lambda n: (
-            [*range(n // whole * whole)]
-            + [read or at - whole * (at >= whole) for at in range(n // whole * whole, n)]
-        ),
-        asked,
-    )
+
+    def places(count: int) -> list[int]:
+        end = count // whole * whole
+        return [at if at < end else read or at - whole * (end > 0) for at in range(count)]
+
+    return _read(places, asked)
 
 
 def _without_last(size: int, is_summed: bool, asked: Asked) -> Row:

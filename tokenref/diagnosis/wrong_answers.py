@@ -31,16 +31,7 @@ from tokenref.diagnosis.asked import (
 )
 from tokenref.diagnosis.misread_questions import ROUNDED, allowed_of
 from tokenref.diagnosis.mistakes import COMPARED, Summed, weights_of
-from tokenref.floats import (
-    Type,
-    all_nearest,
-    from_digits,
-    nearest,
-    pack,
-    to_digits,
-    type_of,
-    unpack,
-)
+from tokenref.floats import Type, from_digits, is_numbers, nearest, pack, to_digits, type_of, unpack
 from tokenref.questions.sampling import unpack_parameters
 from tokenref.record import FILTER_OPS
 from tokenref.rules import STANDARD
@@ -63,7 +54,7 @@ def _with_rounded_weights(dtype: Type, are_shares: bool, asked: Asked) -> Row:
     if not asked.is_plain:
         return {}
     total = asked.sums[-1] if are_shares else 1.0
-    weights = all_nearest([weight / total for weight in asked.weights], dtype)
+    weights = [nearest(weight / total, dtype) for weight in asked.weights]
     order = asked.falling if asked.op == "top_p" else range(len(weights))
     sums = [*accumulate(weights[token] for token in order)]
     reached = bisect_left if asked.op == "top_p" else bisect_right
@@ -185,7 +176,7 @@ def _with_penalty(which: str, name: str, choices: Row, asked: Asked) -> Row:
     alone = {**asked.row, "steps": [{"step": asked.op, "params": asked.row["params"]}]}
     row = after(replace(asked, rows=[alone], place=0), 0, asked.numbers)
     dtype = type_of(asked.out["logits"])
-    return {"logits": pack(all_nearest(row, dtype), dtype)}
+    return {"logits": pack([nearest(number, dtype) for number in row], dtype)}
 
 
 def _drawn(asked: Asked, order: Sequence[int], weights: Sequence[float]) -> Row:
@@ -229,7 +220,7 @@ def _logarithms(asked: Asked) -> Row:
         return {}
     dtype = type_of(asked.out["logprobs"])
     wide: Type = "f64" if dtype == "f64" else "f32"
-    shares = all_nearest([*map(exp, unpack(asked.out["logprobs"]))], wide)
+    shares = [nearest(exp(number), wide) for number in unpack(asked.out["logprobs"])]
     return {"logprobs": pack([nearest(log(n), dtype) if n else -inf for n in shares], dtype)}
 
 
@@ -266,7 +257,9 @@ def _of_type(own: Type, other: Type, asked: Asked) -> Row:
     except UndecidedError:  # two numbers that are nearly equal
         return {}
     return {
-        key: pack(all_nearest(unpack(part), own), own) if isinstance(part, Mapping) else part
+        key: pack([nearest(number, own) for number in unpack(part)], own)
+        if is_numbers(part)
+        else part
         for key, part in out.items()
     }
 
@@ -493,7 +486,7 @@ def _with_log_of_sum(
     dtype, largest, less = type_of(asked.out[part]), max(asked.numbers), of_sum(asked)
     logs = [n if isinf(n) else n - largest - less for n in asked.numbers]
     exact = logs if part == "logprobs" else map(exp, logs)
-    return {part: pack(all_nearest([*exact], dtype), dtype)}
+    return {part: pack([n if isinf(n) else nearest(n, dtype) for n in exact], dtype)}
 
 
 def _rounded_with_largest(asked: Asked, of_sum: float) -> float:

@@ -214,18 +214,10 @@ class _Visit:
                 yield from self._about_canaries(conversation, abilities)
         except StopError as stop:
             yield replace(stop.finding, about="canary")
-        yield from self._about_causes()
-
-    def _about_causes(self) -> Iterator[Finding]:
-        """Yield likely causes of wrong answers, which one text may show, but a few rows do not."""
-        hint = "a few questions prove little; tokenref check compares all records"
-        for fewest, is_row in ((1, False), (FEWEST, True)):
-            seen = [each for each in self._seen if (each.case.vocab is None) == is_row]
-            for each in (
-                try_hint(lambda seen=seen, fewest=fewest: diagnose(seen, fewest=fewest)) or ()
-            ):
-                if len(each.ids) >= fewest:
-                    yield Finding("note", "likely cause", each.sentence, hint=hint)
+        for each in try_hint(lambda: diagnose(self._seen, fewest=1)) or ():
+            hint = "a few questions prove little; tokenref check compares all records"
+            if len(each.ids) >= FEWEST or not each.ids[0].startswith("sampling/"):
+                yield Finding("note", "likely cause", f"{each.sentence}", hint=hint)
 
     @contextmanager
     def _conversation(self) -> Iterator[tuple[Conversation, HelloAnswer]]:
