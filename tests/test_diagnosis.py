@@ -1539,7 +1539,7 @@ def test_a_wrong_sum_of_numbers_in_16_bits_is_said(catalogue: Catalogue) -> None
     for factor, says in ((0.5, "large"), (1.25, "small")):
         probs = [nearest(x * factor, "f16") for x in unpack(right["probs"])]
         (said, *_) = facts_of(case, Ok({"probs": pack(probs, "f16")}))
-        assert said == f"all probabilities are off by one factor: the sum is too {says}"
+        assert said == f"roughly, all probabilities are off by one factor: the sum is too {says}"
 
 
 def test_long_inputs_are_said_to_have_a_fact_in_common(catalogue: Catalogue) -> None:

@@ -14,7 +14,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from itertools import starmap
+from itertools import filterfalse, starmap
 from math import nan
 from typing import Final
 
@@ -24,7 +24,7 @@ from tokenref.answers import Ok
 from tokenref.catalogue import CANARY
 from tokenref.diagnosis.facts import DIFFERS, ORDERED, REFUSED, VAGUE
 from tokenref.diagnosis.questions import property_of_failures, too_slow
-from tokenref.diagnosis.row_facts import ALL_WRONG, AT_THE_END, OF_ANY_SUM
+from tokenref.diagnosis.row_facts import ALL_WRONG, AT_THE_END, OF_ANY_SUM, ROUGHLY
 from tokenref.diagnosis.signatures import (
     FEWEST,
     MOST,
@@ -297,7 +297,7 @@ class _Naming:
     def name_at_once(self) -> None:
         """Name what nearly all failures have in common if no cause explains most of them."""
         valid = {r: seen for here in by_place(self.every).values() for r, seen in here.items()}
-        telling = [record for record, seen in valid.items() if seen.facts]
+        telling = [r for r, seen in valid.items() if not all(map(_is_rough, seen.facts))]
         best = max((len(match.hits) for match in self.matches), default=0)
         fewest = max(NEARLY_ALL * len(telling), MOST * len(valid), 2 * FEWEST)
         if best >= fewest or len({place_of(seen.case) for seen in valid.values()}) < _MANY_PLACES:
@@ -529,6 +529,10 @@ def is_vague(fact: str) -> bool:
     return fact in VAGUE or OF_ANY_SUM in fact or fact.startswith((ALL_WRONG, REFUSED))
 
 
+def _is_rough(fact: str) -> bool:
+    return fact.startswith(ROUGHLY)
+
+
 def _shared_facts(
     failed: Mapping[str, Result], only: Mapping[str, str]
 ) -> list[tuple[str, str, list[str]]]:
@@ -562,7 +566,7 @@ def _of_facts(
     for here in by_place(failed).values():
         holds: dict[str, list[str]] = {}
         for record, seen in here.items():
-            for fact in seen.facts:
+            for fact in filterfalse(_is_rough, seen.facts):
                 holds.setdefault(fact, []).append(record)
         places: Counter[str] = Counter()  # facts are in order of how much they say
         for seen in here.values():

@@ -44,6 +44,9 @@ ALL_WRONG: Final = "all wrong numbers are "
 OF_ANY_SUM: Final = "the sum is too "
 """The end of facts that are said if nothing else is known about a wrong sum."""
 
+ROUGHLY: Final = "roughly, "
+"""The beginning of facts that are said only if nothing else is."""
+
 WRONG_RANK: Final = "the rank is wrong"
 """A fact about the rank in a report, whatever its numbers are."""
 
@@ -217,7 +220,7 @@ def _of_sums(key: str, want: Sequence[float], have: Sequence[float]) -> Iterator
     named = named if is_log else "probabilities are off by one factor"
     if most - least > CLOSE * most:  # which may be the rounding to 16 bits
         if most - least < _IN_16_BITS_EACH * most and not least <= 1 <= most:
-            yield f"all {named}: {OF_ANY_SUM}{'small' if least > 1 else 'large'}"
+            yield f"{ROUGHLY}all {named}: {OF_ANY_SUM}{'small' if least > 1 else 'large'}"
         return
     factor = sorted(factors)[len(factors) // 2]
     near = 10 * ALIKE if not is_log and max(want) < CLOSE else ALIKE
