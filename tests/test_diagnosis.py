@@ -2162,7 +2162,7 @@ def with_one_above_all(session: SamplerSession, op: str, request: Mapping[str, A
         (
             "draw",
             drawn_by_a_scan,
-            "a scan of blocks of 1,024 tokens without its last step, which adds those 512 before",
+            "a scan of blocks of 1,024 tokens without its last step, which adds 512 before",
         ),
         (
             "top_p",

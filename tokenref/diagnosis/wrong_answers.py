@@ -169,10 +169,10 @@ def _with_penalty(which: str, name: str, choices: Row, asked: Asked) -> Row:
             row = asked.after(each, row)
         return row
 
+    if asked.profile != STANDARD or not ("penalt" in asked.op or asked.op == "steps"):
+        return {}
     if asked.op == "steps":
         return _stepwise(after, asked)
-    if "penalt" not in asked.op or asked.profile != STANDARD:
-        return {}
     alone = {**asked.row, "steps": [{"step": asked.op, "params": asked.row["params"]}]}
     row = after(replace(asked, rows=[alone], place=0), 0, asked.numbers)
     dtype = type_of(asked.out["logits"])
@@ -349,10 +349,8 @@ def _scanned(size: int, read: int, _: Type, weights: Sequence[float]) -> Sequenc
         end = min(start + size, len(weights))
         lost = [until[start]] * half
         lost += [each for each in until[start : end - half : read] for _ in range(read)]
-        sums += [
-            carry + each - less
-            for each, less in zip(until[start + 1 : end + 1], lost, strict=False)
-        ]
+        pairs = zip(until[start + 1 : end + 1], lost, strict=False)
+        sums += [carry + each - less for each, less in pairs]
         carry += until[end] - until[max(end - half, start)]
     return sums
 
@@ -437,9 +435,7 @@ def _sorted_by(key: Key, asked: Asked) -> Row:
     return {"keep": sorted({*kept, *order[: params.get("least", 1)]})}
 
 
-def _typical(
-    distance: Callable[[float, float], Any], asked: Asked, mean: int = 0, less: int = 0
-) -> Row:
+def _typical(distance: Callable[..., Any], asked: Asked, mean: int = 0, less: int = 0) -> Row:
     """Return what typical filtering keeps by another distance of surprises, or some tokens less."""
     params = unpack_parameters(asked.row["params"]) if asked.op == "typical" else {}
     if params.keys() != {"mass"} or asked.profile != STANDARD or not 0 < params["mass"] < 1:
@@ -694,9 +690,7 @@ _TYPES: Final[Sequence[tuple[str, Sequence[Type]]]] = (
     ("16 bits", _NARROW),
 )
 
-_SCANNED: Final = (
-    "a scan of blocks of {:,} tokens without its last step, which adds those {:,} before"
-)
+_SCANNED: Final = "a scan of blocks of {:,} tokens without its last step, which adds {:,} before"
 
 _RUNNING: Final[Sequence[tuple[str, Running]]] = (
     *(
@@ -709,10 +703,7 @@ _RUNNING: Final[Sequence[tuple[str, Running]]] = (
         for read, sizes in ((1, (32, 256, 512, 1024)), (4, (1024, 2048, 4096)))
         for size in sizes
     ),
-    *(
-        (f"a running sum rounded to {name}", partial(_rounded_sums, types))
-        for name, types in _TYPES
-    ),
+    *((f"a running sum rounded to {name}", partial(_rounded_sums, own)) for name, own in _TYPES),
 )
 """Running sums that lack something."""
 
