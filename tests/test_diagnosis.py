@@ -16,6 +16,8 @@ from typing import Any, ClassVar, TypeAlias
 import msgspec
 import pytest
 from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
 
 from authoring.mutants.mutant import EngineWithHandler, Mutant
 from authoring.mutants.samplers import SamplersWithHandler, other_parameters, other_row
@@ -29,16 +31,17 @@ from tokenref.answers import Answer, Engine, Ok, Refused, Unsupported
 from tokenref.catalogue import Catalogue, open_catalogue
 from tokenref.cli import main
 from tokenref.diagnosis import RAISES
-from tokenref.diagnosis.diagnose import diagnose, is_of_few
-from tokenref.diagnosis.facts import DIFFERS, facts_of, result_of
+from tokenref.diagnosis.diagnose import _in_most, diagnose, is_of_few
+from tokenref.diagnosis.facts import DIFFERS, _right, facts_of, result_of
 from tokenref.diagnosis.misread_questions import allowed_of, words_of
 from tokenref.diagnosis.misreadings import misread, usual
 from tokenref.diagnosis.questions import PROPERTIES
 from tokenref.diagnosis.signatures import FEWEST, Known, Signature, known_causes
+from tokenref.diagnosis.wrong_answers import _scanned
 from tokenref.engines.reference import ReferenceSession
 from tokenref.engines.reference_samplers import SamplerSession
 from tokenref.engines.table import engine as engine_named
-from tokenref.floats import Type, nearest, pack, size_of, type_of, unpack
+from tokenref.floats import SMALLEST_NORMAL, Type, nearest, pack, size_of, type_of, unpack
 from tokenref.judge import judge
 from tokenref.protocol.messages import Result as Message
 from tokenref.protocol.messages import read_result
@@ -757,12 +760,12 @@ def filters_see_the_question(
     if op != "steps":
         return session.answer(op, request)
     steps = []
-    for given in request["steps"]:
-        alone = {key: part for key, part in request.items() if key != "draw"} | {"steps": [given]}
-        kept = session.answer(op, alone) if given["step"] in {"top_k", "top_p", "min_p"} else None
+    for each in request["steps"]:
+        alone = {key: part for key, part in request.items() if key != "draw"} | {"steps": [each]}
+        kept = session.answer(op, alone) if each["step"] in {"top_k", "top_p", "min_p"} else None
         tokens = out_of(kept)["keep"] if isinstance(kept, Ok) else None
         mask = {"step": "token_mask", "params": {"tokens": tokens}}
-        steps.append(given if tokens is None else mask)
+        steps.append(each if tokens is None else mask)
     found = session.answer(op, {**request, "steps": steps})
     if not isinstance(found, Ok):
         return found
@@ -1057,8 +1060,11 @@ def test_every_valid_question_can_be_misread(catalogue: Catalogue) -> None:
             assert isinstance(answer, Ok | Refused)
             said.add(says)
     assert "answers with numbers of bf16 cut off, not rounded" in said
-    assert "answers with 0 for subnormal numbers of rows in f32" in said
-    assert "answers with k of at most 64" in {each.partition(" #")[0] for each in said}
+    plain = {each.partition(" #")[0] for each in said}
+    assert {
+        "answers with 0 for subnormal numbers of rows in f32",
+        "answers with k of at most 64",
+    } <= plain
 
 
 def test_a_misread_question_that_right_answers_contradict_is_not_named(
@@ -1511,6 +1517,40 @@ def test_one_missing_token_without_an_equal_is_not_said_to_equal_another(
     assert facts_of(case, Ok({"keep": [0, 1, 2]})) == ("one token less is kept",)
 
 
+def test_padding_that_is_left_and_filters_that_keep_all_or_none_are_named(
+    catalogue: Catalogue,
+) -> None:
+    padded = catalogue.records["sampling/token_mask/masks/padding-without-mask"]
+    row = {"logits": pack([0.5, 2.0, -1.0, 1.5], "f32")}
+    said = "only numbers from `vocab_size` on are wrong: they must be -inf"
+    assert facts_of(padded, Ok(row))[0] == said
+    assert said not in facts_of(padded, Ok({"logits": pack([0.5, 1.0, -1.0, 1.5], "f32")}))
+    case = catalogue.records["sampling/min_p/formulas/of-the-largest"]
+    assert facts_of(case, Ok({"keep": []}))[0] == "no token is kept"
+    every = facts_of(case, Ok({"keep": [*range(9)]}))
+    assert every[0] == "all possible tokens are kept: the filter removes none"
+    assert every[0] not in facts_of(case, Ok({"keep": [*range(8)]}))
+
+
+def test_a_wrong_sum_of_numbers_in_16_bits_is_said(catalogue: Catalogue) -> None:
+    case = catalogue.records["sampling/softmax/long/4097-f16"]
+    right = _right(case)
+    assert right is not None
+    for factor, says in ((0.55, "large"), (1.3, "small")):
+        probs = [nearest(x * factor, "f16") for x in unpack(right["probs"])]
+        (said, *_) = facts_of(case, Ok({"probs": pack(probs, "f16")}))
+        assert said == f"roughly, all probabilities are off by one factor: the sum is too {says}"
+
+
+def test_long_inputs_are_said_to_have_a_fact_in_common(catalogue: Catalogue) -> None:
+    case = catalogue.records["sampling/softmax/long/4097-f16"]
+    seen = Result(case, Judgement("fail"), answer="1", facts=["a fact", "another"])
+    none = replace(seen, facts=[])
+    assert _in_most([seen, none]) == "; of 1, a fact"
+    assert _in_most([seen, none, replace(seen, facts=["another"])]) == "; of 2, another"
+    assert _in_most([seen, none, none]) == _in_most([]) == ""
+
+
 def test_rows_that_draw_like_rows_of_another_block_are_named(catalogue: Catalogue) -> None:
     case = catalogue.records["sampling/stat_batch/rows/65-rows"]
     numbers = Random(SEED)
@@ -1827,6 +1867,95 @@ def drawn_by_halves(size: int, *, begins_again: bool) -> Callable[..., Answer]:
     return handle
 
 
+def scanned(weights: list[float], threads: int, read: int) -> list[float]:
+    """Return the sums of a scan by doublings, of which the last one is missing."""
+    out, carry, tile = [], 0.0, threads * read
+    for begin in range(0, len(weights), tile):
+        block = weights[begin : begin + tile]
+        sums = [sum(block[at * read : (at + 1) * read]) for at in range(threads)]
+        step = 1
+        while step < threads // 2:
+            sums = [own + (sums[at - step] if at >= step else 0.0) for at, own in enumerate(sums)]
+            step *= 2
+        for at, _ in enumerate(block):
+            before = sums[at // read - 1] if at >= read else 0.0
+            out.append(carry + before + sum(block[at // read * read : at + 1]))
+        carry += sums[-1]
+    return out
+
+
+@given(
+    weights=st.lists(st.integers(0, 9).map(float), max_size=100),
+    threads=st.sampled_from([4, 8, 16]),
+    read=st.sampled_from([1, 2, 4]),
+)
+def test_a_scan_without_its_last_step_gives_these_sums(
+    weights: list[float], threads: int, read: int
+) -> None:
+    size = threads * read
+    expected = scanned(weights, threads, read) if len(weights) > size // 2 else []
+    assert [*_scanned(size, read, "f64", weights)] == expected
+
+
+def drawn_by_a_scan(session: SamplerSession, op: str, request: Mapping[str, Any]) -> Answer:
+    right = session.answer(op, request)
+    is_one = op == "draw" and isinstance(right, Ok) and "token" in right.out
+    if not is_one or request.keys() & {"count", "order"}:
+        return right
+    row, (u,) = unpack(request.get("logits") or request["probs"]), unpack(request["uniforms"])
+    weights = [exp(x - max(row)) for x in row] if "logits" in request else row
+    sums = scanned(weights, 256, 4)
+    return Ok({"token": next((t for t, x in enumerate(sums) if x > u * sums[-1]), len(row) - 1)})
+
+
+def without_the_token_that_reaches_p(
+    session: SamplerSession, op: str, request: Mapping[str, Any]
+) -> Answer:
+    right = session.answer(op, request)
+    if op != "top_p" or not isinstance(right, Ok):
+        return right
+    row = unpack(request.get("logits") or request["probs"])
+    order = sorted(right.out["keep"], key=lambda token: (-row[token], token))
+    fewest = max(len(order) - 1, int(request["params"].get("least", 1)), 1)
+    return Ok({"keep": sorted(order[:fewest])})
+
+
+def divided(session: SamplerSession, op: str, request: Mapping[str, Any]) -> Answer:
+    """Divide negative logits, too, in `penalties`."""
+    if op != "penalties" or not isinstance(session.answer(op, request), Ok):
+        return session.answer(op, request)
+    params, history = request["params"], request["history"]
+    (by,) = unpack(params["repetition"]) if "repetition" in params else (1.0,)
+    window = params.get("window", 64)
+    seen = {*history[max(0, len(history) - (len(history) if window is None else window)) :]}
+    row, dtype = unpack(request["logits"]), type_of(request["logits"])
+    row = [x / by / by if x < 0 and token in seen else x for token, x in enumerate(row)]
+    out = out_of(session.answer(op, {**request, "logits": pack(row, "f64")}))
+    return Ok({"logits": pack([nearest(x, dtype) for x in unpack(out["logits"])], dtype)})
+
+
+def without_signs_of_zero(row: list[float], dtype: Type) -> list[float]:
+    return [0.0 if abs(number) < SMALLEST_NORMAL[dtype] else number for number in row]
+
+
+def with_the_vector_before(row: list[float], dtype: Type) -> list[float]:
+    whole = {"f64": 2, "f32": 4}.get(dtype, 8)
+    end = len(row) // whole * whole
+    return [row[at - whole] if whole <= end <= at else x for at, x in enumerate(row)]
+
+
+def with_a_maximum_of_some(session: SamplerSession, op: str, request: Mapping[str, Any]) -> Answer:
+    """Compare with the largest probability of each first group of 16 of two."""
+    right = session.answer(op, request)
+    if op != "min_p" or not isinstance(right, Ok) or "m" not in request["params"]:
+        return right
+    row, (m,) = unpack(request.get("logits") or request["probs"]), unpack(request["params"]["m"])
+    weights = [exp(x - max(row)) for x in row] if "logits" in request else row
+    part = max(x for at, x in enumerate(weights) if at // 16 % 2 == 0) / max(weights)
+    params = {**request["params"], "m": pack([m * part], "f64")}
+    return session.answer(op, {**request, "params": params}) if part else right
+
+
 def with_a_narrow_window(session: SamplerSession, op: str, request: Mapping[str, Any]) -> Answer:
     """Read 8 bits of the window, which is a large number if there is none."""
     if op != "frequency_penalty" or not isinstance(right := session.answer(op, request), Ok):
@@ -2019,6 +2148,32 @@ def with_one_above_all(session: SamplerSession, op: str, request: Mapping[str, A
             "softmax",
             with_row(without_a_vector, {"softmax"}),
             "the last block of 16 bytes, if it is incomplete, read as 0",
+        ),
+        (
+            "softmax",
+            with_row(with_the_vector_before, {"softmax"}),
+            "the last block of 16 bytes, if it is incomplete, read from the block before",
+        ),
+        (
+            "temperature",
+            with_row(without_signs_of_zero, {"temperature"}),
+            "0 for subnormal numbers of rows, and for -0",
+        ),
+        (
+            "draw",
+            drawn_by_a_scan,
+            "a scan of blocks of 1,024 tokens without its last step, which adds 512 before",
+        ),
+        (
+            "top_p",
+            without_the_token_that_reaches_p,
+            "the token left out that makes the sum large enough",
+        ),
+        ("penalties", divided, "a repetition penalty that divides negative logits"),
+        (
+            "min_p",
+            with_a_maximum_of_some,
+            "the largest number of a row without every second group of 16 tokens",
         ),
         ("top_k", with_one_above_all, "k above the number of tokens taken for 1"),
         ("frequency_penalty", with_a_narrow_window, "window modulo 256"),

@@ -70,7 +70,7 @@ def _refuse_name(_ctx: click.Context, _param: click.Parameter, names: Sequence[s
 @click.pass_context
 def doctor(ctx: click.Context, command: str, patience: Patience, *, ids_only: bool) -> None:
     """Test your program step by step and explain each mistake."""
-    problems = 0
+    problems = answers = 0
     findings = examine(command, open_catalogue(), patience, ids_only=ids_only)
     while True:
         with said_if_slow(patience.waiting(command)):
@@ -79,12 +79,16 @@ def doctor(ctx: click.Context, command: str, patience: Patience, *, ids_only: bo
             break
         click.echo(as_text(finding))
         problems += finding.kind == "problem"
+        answers += finding.is_answer
     quoted = f"--cmd {quote(command)}" + " --ids-only" * ids_only
-    if problems:
+    if problems > answers:
         many = "one problem" if problems == 1 else f"{problems} problems"
         click.echo(f"\n{many}. Fix the first one, then run this again:\n  tokenref doctor {quoted}")
         ctx.exit(1)
-    click.echo(f"\nIt speaks the protocol. Next, run all records:\n  tokenref check {quoted}")
+    many = "one answer is" if answers == 1 else f"{answers} answers are"
+    but = f", but {many} wrong" if answers else ""
+    click.echo(f"\nIt speaks the protocol{but}. Next, run all records:\n  tokenref check {quoted}")
+    ctx.exit(answers > 0)
 
 
 @click.command()

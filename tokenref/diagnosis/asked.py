@@ -37,7 +37,7 @@ OF_SUMS: Final[Mapping[str, Summed]] = {
 }
 
 
-@dataclass
+@dataclass(eq=False)
 class Asked:
     """A question about one row, and its right answer if that is misread."""
 
@@ -69,7 +69,7 @@ class Asked:
     def falling(self) -> list[int]:
         """The possible tokens by falling weight."""
         weights = self.weights
-        order = sorted(range(len(weights)), key=lambda token: (-weights[token], token))
+        order = sorted(range(len(weights)), key=weights.__getitem__, reverse=True)  # ties by id
         return [token for token in order if weights[token]]
 
     @cached_property

@@ -14,7 +14,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from itertools import starmap
+from itertools import filterfalse, starmap
 from math import nan
 from typing import Final
 
@@ -24,7 +24,7 @@ from tokenref.answers import Ok
 from tokenref.catalogue import CANARY
 from tokenref.diagnosis.facts import DIFFERS, ORDERED, REFUSED, VAGUE
 from tokenref.diagnosis.questions import property_of_failures, too_slow
-from tokenref.diagnosis.row_facts import ALL_WRONG, AT_THE_END, OF_ANY_SUM
+from tokenref.diagnosis.row_facts import ALL_WRONG, AT_THE_END, OF_ANY_SUM, ROUGHLY
 from tokenref.diagnosis.signatures import (
     FEWEST,
     MOST,
@@ -121,9 +121,10 @@ def diagnose(
     found += _by_message("crash", [rest.pop(record) for record in crashes], "crashed")
     says = "in a stage only; the answer is right"
     found += _counted("stages", stages, "failure is", "failures are", says)
-    long = sorted(rest[record].case.id for record in naming.long.keys() & rest.keys())
-    says = "about inputs too long to be compared with known causes"
-    found += _counted("long inputs", long, "failure is", "failures are", says)
+    long = [seen for record, seen in naming.long.items() if record in rest]
+    says = f"about inputs too long to be compared with known causes{_in_most(long)}"
+    long_ids = sorted(seen.case.id for seen in long)
+    found += _counted("long inputs", long_ids, "failure is", "failures are", says)
     late = sorted(rest[r].case.id for r in naming.late & rest.keys() - naming.long.keys())
     says = "not compared with all misread questions, for lack of time"
     found += _counted("late diagnosis", late, "failure was", "failures were", says)
@@ -141,6 +142,13 @@ def _counted(name: str, ids: Sequence[str], one: str, several: str, says: str) -
     """Return failures without a likely cause as a group, if there are any."""
     these = several if len(ids) > 1 else one
     return [Diagnosis(name, f"{len(ids):,} {these} {says}", ids)] if ids else []
+
+
+def _in_most(several: Sequence[Result]) -> str:
+    """Return a fact about half of these failures or more, as the end of a sentence, if any is."""
+    counts = Counter(fact for seen in several for fact in seen.facts)
+    fact, count = (*counts.most_common(1), ("", 0))[0]  # of equals, the first says most
+    return f"; of {count:,}, {_without_size(fact)}" if 2 * count >= len(several) > 0 else ""
 
 
 _MOST_MESSAGES: Final = 20
@@ -289,7 +297,7 @@ class _Naming:
     def name_at_once(self) -> None:
         """Name what nearly all failures have in common if no cause explains most of them."""
         valid = {r: seen for here in by_place(self.every).values() for r, seen in here.items()}
-        telling = [record for record, seen in valid.items() if seen.facts]
+        telling = [r for r, seen in valid.items() if not all(map(_is_rough, seen.facts))]
         best = max((len(match.hits) for match in self.matches), default=0)
         fewest = max(NEARLY_ALL * len(telling), MOST * len(valid), 2 * FEWEST)
         if best >= fewest or len({place_of(seen.case) for seen in valid.values()}) < _MANY_PLACES:
@@ -521,6 +529,10 @@ def is_vague(fact: str) -> bool:
     return fact in VAGUE or OF_ANY_SUM in fact or fact.startswith((ALL_WRONG, REFUSED))
 
 
+def _is_rough(fact: str) -> bool:
+    return fact.startswith(ROUGHLY)
+
+
 def _shared_facts(
     failed: Mapping[str, Result], only: Mapping[str, str]
 ) -> list[tuple[str, str, list[str]]]:
@@ -554,7 +566,7 @@ def _of_facts(
     for here in by_place(failed).values():
         holds: dict[str, list[str]] = {}
         for record, seen in here.items():
-            for fact in seen.facts:
+            for fact in filterfalse(_is_rough, seen.facts):
                 holds.setdefault(fact, []).append(record)
         places: Counter[str] = Counter()  # facts are in order of how much they say
         for seen in here.values():

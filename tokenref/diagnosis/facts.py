@@ -22,7 +22,7 @@ import msgspec
 from tokenref.answers import Answer, Crashed, Malformed, Ok, Refused, TimedOut
 from tokenref.diagnosis import try_hint
 from tokenref.diagnosis.mistakes import GROUPS, OTHER_ROWS, weights_of
-from tokenref.diagnosis.row_facts import AS_BEFORE, INEXACT, WRONG_RANK, near, of_row
+from tokenref.diagnosis.row_facts import AS_BEFORE, INEXACT, NO_FILTER, WRONG_RANK, near, of_row
 from tokenref.floats import Floats, cut_floats, is_numbers, numbers_of, unpack
 from tokenref.judge import FAILURES
 from tokenref.judging_samplers import row_of
@@ -51,6 +51,7 @@ VAGUE: Final = frozenset(
         "the token is the next one",
         "the token is the one before",
         AS_BEFORE,
+        *NO_FILTER,
         ORDERED,
     }
 )

@@ -89,6 +89,9 @@ _PARTS: Final[Mapping[str, Part]] = {
     "the last block of {:,} tokens": (
         lambda size, weights: weights[(len(weights) - 1) // size * size :]
     ),
+    "a row without every second group of {:,} tokens": (
+        lambda size, weights: [w for at, w in enumerate(weights) if at // size % 2 == 0]
+    ),
 }
 
 
@@ -463,18 +466,19 @@ def _last_draft_row(asked: Asked) -> Row:
     return {"target": [*asked.row["target"][:-1], asked.row["draft"][-1]]}
 
 
-def _loaded(types: Container[str], change: Callable[[float], float], asked: Asked) -> Row:
-    """Return rows of these types with other numbers."""
+def _loaded(types: Container[str], change: Callable[[Type, float], float], asked: Asked) -> Row:
+    """Return rows of these types with other numbers, given their type and each number."""
     rows = {part: asked.row[part] for part in ("logits", "probs") if part in asked.row}
     return {
-        part: pack([nearest(change(n), type_of(row)) for n in unpack(row)], type_of(row))
+        part: pack([nearest(change(dtype, n), dtype) for n in unpack(row)], dtype)
         for part, row in rows.items()
-        if type_of(row) in types
+        if (dtype := type_of(row)) in types
     }
 
 
-def _flushed(dtype: Type, number: float) -> float:
-    return copysign(0.0, number) if abs(number) < SMALLEST_NORMAL[dtype] else number
+def _flushed(has_sign: bool, dtype: Type, number: float) -> float:
+    is_none = abs(number) < SMALLEST_NORMAL[dtype]
+    return (copysign(0.0, number) if has_sign else 0.0) if is_none else number
 
 
 def _taken_for_logits(asked: Asked) -> Row:
@@ -505,10 +509,15 @@ def _read(places: Places, asked: Asked) -> Row:
 
 
 def _without_tail(read: int, asked: Asked) -> Row:
-    """Return a row of which numbers are read by 16 bytes, and another one for each of the rest."""
+    """Return a row that is read by 16 bytes, with another number (0: one before) for the rest."""
     row = asked.row.get("probs") or asked.row.get("logits")
     whole = {"f64": 2, "f32": 4}.get(type_of(row), 8) if row else 1
-    return _read(lambda n: [at if at < n // whole * whole else read for at in range(n)], asked)
+
+    def places(count: int) -> list[int]:
+        end = count // whole * whole
+        return [at if at < end else read or at - whole * (end > 0) for at in range(count)]
+
+    return _read(places, asked)
 
 
 def _without_last(size: int, is_summed: bool, asked: Asked) -> Row:
@@ -524,7 +533,12 @@ QUESTIONS: Final[Mapping[str, Change]] = {
     "probabilities that are taken for logits": _taken_for_logits,
     **{
         f"the last block of 16 bytes, if it is incomplete, {says}": partial(_without_tail, read)
-        for says, read in (("left out", -1), (f"left out{VARIANT}", -3), ("read as 0", -2))
+        for says, read in (
+            ("left out", -1),
+            (f"left out{VARIANT}", -3),
+            ("read as 0", -2),
+            ("read from the block before", 0),
+        )
     },
     **{
         f"the last block of {size:,} tokens, if it is incomplete, left out{VARIANT}{is_summed}": (
@@ -562,14 +576,16 @@ QUESTIONS: Final[Mapping[str, Change]] = {
     "the last row of drafts for the target row behind them": _last_draft_row,
     **{says: partial(_with_rounded, rounded) for says, rounded in ROUNDED.items()},
     **{
-        f"0 for subnormal numbers of rows in {dtype}": partial(
-            _loaded, {dtype}, partial(_flushed, dtype)
+        f"0 for subnormal numbers of rows{says}": partial(_loaded, types, partial(_flushed, sign))
+        for says, sign in ((VARIANT, True), (", and for -0", False))
+        for says, types in (
+            (says, SMALLEST_NORMAL),
+            *((f" in {dtype}{says}", {dtype}) for dtype in SMALLEST_NORMAL),
         )
-        for dtype in SMALLEST_NORMAL
     },
     **{
         f"numbers of the row rounded to bfloat16{VARIANT}{types}": partial(
-            _loaded, types, lambda number: nearest(number, "bf16")
+            _loaded, types, lambda _, number: nearest(number, "bf16")
         )
         for types in (("f32",), ("f16",), ("f32", "f16"))
     },

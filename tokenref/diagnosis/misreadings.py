@@ -136,12 +136,14 @@ class Patience:
     """The time that misreadings may take. It is asked for between them."""
 
     def __init__(self) -> None:
-        self._end = process_time() + MOST_SECONDS
+        self._end, self._asked, self._over = process_time() + MOST_SECONDS, 0, False
 
     @property
     def is_over(self) -> bool:
-        """Whether the time is over."""
-        return process_time() > self._end
+        """Whether the time is over. Looking at the clock takes time itself."""
+        self._asked += 1
+        self._over |= self._asked % 16 == 0 and process_time() > self._end
+        return self._over
 
     def some(self, ways: Misreadings) -> Misreadings:
         """Return those ways to misread questions for which there is time."""

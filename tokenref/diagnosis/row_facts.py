@@ -35,11 +35,17 @@ AT_THE_END: Final = "the answer is the last token of the row"
 AS_BEFORE: Final = "the wrong numbers are those of the question: the step does not reach them"
 """A fact that holds for many mistakes."""
 
+NO_FILTER: Final = ("no token is kept", "all possible tokens are kept: the filter removes none")
+"""Facts that hold for many mistakes, too."""
+
 ALL_WRONG: Final = "all wrong numbers are "
 """The beginning of a fact that one failure alone does not show."""
 
 OF_ANY_SUM: Final = "the sum is too "
 """The end of facts that are said if nothing else is known about a wrong sum."""
+
+ROUGHLY: Final = "roughly, "
+"""The beginning of facts that are said only if nothing else is."""
 
 WRONG_RANK: Final = "the rank is wrong"
 """A fact about the rank in a report, whatever its numbers are."""
@@ -62,8 +68,7 @@ def of_row(
             numbers, others = numbers_of(value) or [], numbers_of(other) or []
             if len(numbers) == len(others) and numbers != others:
                 yield from _of_byte_order(numbers, other)
-                if -inf in numbers and has_mask(asked):
-                    yield from _of_bits(_possible(numbers), _possible(others), len(numbers))
+                yield from _of_banned(numbers, others, asked)
                 yield from _of_numbers(key, numbers, others, row)
         elif key == "keep" and are_ids(value) and are_ids(other):
             if value != other and sorted(value) == sorted(other):
@@ -90,8 +95,19 @@ def has_mask(asked: Mapping[str, Any]) -> bool:
     )
 
 
-def _possible(numbers: Sequence[float]) -> set[int]:
-    return {place for place, number in enumerate(numbers) if number != -inf}
+def _possible(numbers: Sequence[float], none: float = -inf) -> set[int]:
+    return {place for place, number in enumerate(numbers) if number != none}
+
+
+def _of_banned(
+    want: Sequence[float], have: Sequence[float], asked: Mapping[str, Any]
+) -> Iterator[str]:
+    """Yield what is wrong with padding or with a mask."""
+    end = asked.get("params", {}).get("vocab_size", len(want))
+    if end < len(want) and all(map(near, want[:end], have)):
+        yield "only numbers from `vocab_size` on are wrong: they must be -inf"
+    if -inf in want and has_mask(asked):
+        yield from _of_bits(_possible(want), _possible(have), len(want))
 
 
 def _of_byte_order(want: Sequence[float], have: Mapping[str, str]) -> Iterator[str]:
@@ -200,7 +216,11 @@ def _of_sums(key: str, want: Sequence[float], have: Sequence[float]) -> Iterator
     if len(factors) < fewest or not all(0 < each < inf for each in factors):
         return
     least, most = min(factors), max(factors)
-    if most - least > CLOSE * most:
+    named = "log-probabilities are off by one number"
+    named = named if is_log else "probabilities are off by one factor"
+    if most - least > CLOSE * most:  # which may be the rounding to 16 bits
+        if most - least < _IN_16_BITS_EACH * most and not least <= 1 <= most:
+            yield f"{ROUGHLY}all {named}: {OF_ANY_SUM}{'small' if least > 1 else 'large'}"
         return
     factor = sorted(factors)[len(factors) // 2]
     near = 10 * ALIKE if not is_log and max(want) < CLOSE else ALIKE
@@ -235,6 +255,9 @@ def _of_threads(probs: Sequence[float], lacks: float, within: float) -> Iterator
             if last and abs(last - lacks) <= within:
                 yield f"the sum lacks the last warp of each block of {at_once}"
 
+
+_IN_16_BITS_EACH: Final = 0.1
+"""The largest relative distance of the factors of numbers that have 16 bits."""
 
 _IN_16_BITS: Final = 0.02
 """The largest relative error of a sum of many weights in 16 bits that is named."""
@@ -276,9 +299,12 @@ def _of_kept(
     missing, foreign, count = want - have, have - want, len(row)
     if not missing and not foreign:
         return
+    yield from NO_FILTER[:1] * (not have)
     if row and "steps" not in asked and want and 0 <= min(want | have) <= max(want | have) < count:
-        if {row[token] for token in foreign} == {0.0 if "probs" in asked else -inf}:
+        none = 0.0 if "probs" in asked else -inf
+        if {row[token] for token in foreign} == {none}:
             yield "tokens are kept that are impossible"
+        yield from NO_FILTER[1:] * (len(foreign) > 1 and have == _possible(row, none))
         yield from _of_equals(missing, foreign, row, have)
     if not foreign:
         p = asked.get("params", {}).get("p")
@@ -296,8 +322,7 @@ def _of_kept(
         is_limit = FIRST_BLOCK // 8 <= most < size and most & (most - 1) == 0
         if is_limit and all(held[token // size] == most for token in missing):
             yield f"at most {most:,} tokens of each block of {size:,} are kept"
-    if not missing and len(foreign) == 1:
-        yield "one token more is kept"
+    yield from ["one token more is kept"] * (not missing and len(foreign) == 1)
     if not missing and len(foreign) % 256 == 0:
         yield "a multiple of 256 tokens more is kept: perhaps a counter has 8 bits"
 

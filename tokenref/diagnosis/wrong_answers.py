@@ -6,9 +6,10 @@ that become others, and give it a name in `ANSWERS`.
 
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
-from functools import partial
+from functools import lru_cache, partial
 from itertools import accumulate
 from math import exp, fsum, inf, isinf, log, log2
 from typing import Any, Final, TypeAlias
@@ -19,7 +20,6 @@ from sampling_ref.random.philox import philox_block
 from sampling_ref.row import whole_numbers
 from sampling_ref.speculative.shares import read_exactly, token_at
 from tokenref.diagnosis.asked import (
-    MOST_AGAIN,
     OF_SUMS,
     SUMMING,
     VARIANT,
@@ -153,35 +153,30 @@ def _with_stale_counts(asked: Asked, at: int, row: Sequence[float]) -> Sequence[
     return chain([use], row, [token for each in counts for token in each]).row
 
 
-def _for_each_occurrence(which: str, asked: Asked) -> Row:
-    """Return the answer with a penalty that is applied once for each occurrence of a token."""
-    if asked.profile != STANDARD:
+def _with_penalty(which: str, name: str, choices: Row, asked: Asked) -> Row:
+    """Return the answer with another step for a penalty, alone or as one of `penalties`."""
+
+    def after(asked: Asked, at: int, row: Sequence[float]) -> Sequence[float]:
+        step, params = asked.row["steps"][at], asked.row["steps"][at]["params"]
+        if step["step"] == f"{which}_penalty":
+            return asked.after({"step": name, "params": {**params, **choices}}, row)
+        if step["step"] != "penalties" or which not in params:
+            return asked.after(step, row)
+        own = {"penalty": params[which], "window": params.get("window", 64), "scope": "all"}
+        others = {**step, "params": {**params, which: 1 if which == "repetition" else 0}}
+        steps = [{"step": name, "params": {**own, **choices}}, others]
+        for each in steps if which == "repetition" else steps[::-1]:
+            row = asked.after(each, row)
+        return row
+
+    if asked.profile != STANDARD or not ("penalt" in asked.op or asked.op == "steps"):
         return {}
     if asked.op == "steps":
-        return _stepwise(lambda a, at, row: _repeated(which, a, a.row["steps"][at], row), asked)
-    if "penalt" not in asked.op:
-        return {}
-    step, dtype = {**asked.row, "step": asked.op}, type_of(asked.out["logits"])
-    row = _repeated(which, asked, step, asked.numbers)
+        return _stepwise(after, asked)
+    alone = {**asked.row, "steps": [{"step": asked.op, "params": asked.row["params"]}]}
+    row = after(replace(asked, rows=[alone], place=0), 0, asked.numbers)
+    dtype = type_of(asked.out["logits"])
     return {"logits": pack([nearest(number, dtype) for number in row], dtype)}
-
-
-def _repeated(which: str, asked: Asked, step: Row, row: Sequence[float]) -> Sequence[float]:
-    name, params, history = step["step"], unpack_parameters(step["params"]), asked.row["history"]
-    by = params.get(which if name == "penalties" else "penalty")
-    if name not in {"penalties", f"{which}_penalty"} or by is None:
-        return asked.after(step, row)
-    start = asked.row["prompt_length"] if name == "presence_penalty" else params.get("skipped", 0)
-    window = params.get("window", 64 if name == "penalties" else None)
-    before = 0 if window is None else len(history) - window
-    counts = Counter(history[max(start, before) :])
-    others = {**step, "params": {**step["params"], which: 1 if which == "repetition" else 0}}
-    if name == "penalties" and which == "presence":
-        row = asked.after(others, row)
-    for least in range(max(counts.values(), default=0)):
-        again = [token for token, count in counts.items() if count > least]
-        row = chain([Use(f"{which}_penalty", penalty=by)], row, again).row
-    return asked.after(others, row) if name == "penalties" and which == "repetition" else row
 
 
 def _drawn(asked: Asked, order: Sequence[int], weights: Sequence[float]) -> Row:
@@ -305,6 +300,10 @@ def _with_rounds(rounds: int, asked: Asked) -> Row:
     return {"words": [f"{word:08x}" for word in words[skipped : skipped + row["count"]]]}
 
 
+Running: TypeAlias = Callable[[Type, Sequence[float]], Sequence[float]]
+"""Returns the running sums that a program makes of weights, given the type of the row, or nothing
+if they are right."""
+
 Carried: TypeAlias = Callable[[float, float, float], float]
 """Returns the sum at the beginning of a block, given those at the end and at the beginning of the
 block before, and its last weight."""
@@ -321,41 +320,66 @@ _CARRIED: Final[Mapping[str, Carried]] = {
 }
 
 
-def _walked(size: int, carried: Carried, dtypes: Sequence[Type], whole: int, asked: Asked) -> Row:
+def _in_blocks(size: int, carried: Carried, _: Type, weights: Sequence[float]) -> Sequence[float]:
+    """Return sums that are carried from block to block."""
+    total = start = last = 0.0
+    sums = list[float]()
+    for at, weight in enumerate(weights if size < len(weights) else ()):
+        if at and at % size == 0:
+            total = start = carried(total, start, last)
+        total, last = total + weight, weight
+        sums.append(total)
+    return sums
+
+
+def _rounded_sums(dtypes: Sequence[Type], own: Type, weights: Sequence[float]) -> Sequence[float]:
+    """Return sums in the type of the row if that is one of these, or in the only one of them."""
+    dtype = dtypes[0] if len(dtypes) == 1 else own
+    rounded = accumulate(weights, lambda total, weight: nearest(total + weight, dtype), initial=0.0)
+    return [*rounded][1:] if dtype in dtypes else ()
+
+
+def _scanned(size: int, read: int, _: Type, weights: Sequence[float]) -> Sequence[float]:
+    """Return sums of a scan of blocks, by doublings of which the last one is missing.
+
+    So each thread, which reads the next numbers, lacks those before the last half of a block.
+    """
+    half, until, carry, sums = size // 2, [0.0, *accumulate(weights)], 0.0, list[float]()
+    for start in range(0, len(weights) if half < len(weights) else 0, size):
+        end = min(start + size, len(weights))
+        lost = [until[start]] * half
+        lost += [each for each in until[start : end - half : read] for _ in range(read)]
+        pairs = zip(until[start + 1 : end + 1], lost, strict=False)
+        sums += [carry + each - less for each, less in pairs]
+        carry += until[end] - until[max(end - half, start)]
+    return sums
+
+
+@lru_cache(maxsize=2)  # for all whole sums
+def _sums_of(running: Running, asked: Asked, by_id: bool) -> Sequence[float]:
+    """Return the running sums that a program makes, by falling weight if they decide what stays."""
+    order = range(len(asked.weights)) if by_id or asked.op == "draw" else asked.falling
+    own = type_of(asked.row.get("logits") or asked.row["probs"])
+    return running(own, [asked.weights[token] for token in order])
+
+
+def _walked(running: Running, whole: int, asked: Asked) -> Row:
     """Return what is kept or drawn if the running sum, and perhaps the whole one, is another.
 
-    It is carried from block to block, and rounded to the type of the row if that is one of
-    `dtypes`, or to the only one of them. The whole sum is right (0), or the last of these sums by
-    weight (1) or by id (-1).
+    The whole sum is right (0), or the last of these sums by weight (1) or by id (-1).
     """
     if not asked.is_plain:
         return {}
-    order = asked.falling if asked.op == "top_p" else range(len(asked.weights))
-    own = type_of(asked.row.get("logits") or asked.row["probs"])
-    dtype = dtypes[0] if len(dtypes) == 1 else own
-    is_rounded = dtype in dtypes
-    if size >= len(order) and not is_rounded:
+    sums = _sums_of(running, asked, by_id=False)
+    by_id = sums if whole >= 0 or asked.op == "draw" else _sums_of(running, asked, by_id=True)
+    if not sums or not by_id:
         return {}
-
-    def walked(order: Iterable[int]) -> list[float]:
-        total = start = last = 0.0
-        sums = list[float]()
-        for at, token in enumerate(order):
-            if at and at % size == 0:
-                total = start = carried(total, start, last)
-            last = asked.weights[token]
-            total = nearest(total + last, dtype) if is_rounded else total + last
-            sums.append(total)
-        return sums
-
-    sums = walked(order)
-    by_id = sums if whole >= 0 else walked(range(len(asked.weights)))
     enough = asked.share * (by_id[-1] if whole else asked.sums[-1])
     if whole == 1 and asked.op == "draw":  # found by halvings, even if the sums do not rise
         return _reached(asked, bisect_right(sums, enough, 0, len(sums) - 1) + 1)
     is_exact = asked.op == "top_p"
     places = (at for at, each in enumerate(sums) if each > enough or (is_exact and each == enough))
-    return _reached(asked, next(places, len(order) - 1) + 1)
+    return _reached(asked, next(places, len(sums) - 1) + 1)
 
 
 def _least_probable(asked: Asked) -> Row:
@@ -397,6 +421,8 @@ def _sorted_by(key: Key, asked: Asked) -> Row:
         return {}
     numbers = asked.numbers if "logits" in asked.row else asked.weights
     tokens = possible(numbers) if "logits" in asked.row else sorted(asked.falling)
+    if key in _BY_BITS and min(numbers, default=0.0) >= 0:
+        return {}
     order = sorted(tokens, key=lambda token: key(numbers[token]))
     if asked.op == "greedy":
         return {"token": order[0]}
@@ -409,8 +435,8 @@ def _sorted_by(key: Key, asked: Asked) -> Row:
     return {"keep": sorted({*kept, *order[: params.get("least", 1)]})}
 
 
-def _typical(distance: Callable[[float, float], Any], asked: Asked, *, mean: int = 0) -> Row:
-    """Return what typical filtering keeps by another distance of surprises from the entropy."""
+def _typical(distance: Callable[..., Any], asked: Asked, mean: int = 0, less: int = 0) -> Row:
+    """Return what typical filtering keeps by another distance of surprises, or some tokens less."""
     params = unpack_parameters(asked.row["params"]) if asked.op == "typical" else {}
     if params.keys() != {"mass"} or asked.profile != STANDARD or not 0 < params["mass"] < 1:
         return {}
@@ -422,9 +448,16 @@ def _typical(distance: Callable[[float, float], Any], asked: Asked, *, mean: int
     far = {token: distance(each, entropy) for token, each in surprise.items()}
     order = sorted(far, key=lambda token: far[token])
     sums = [*accumulate(asked.weights[token] for token in order)]
-    count = bisect_left(sums, params["mass"] * total) + 1
+    count = max(bisect_left(sums, params["mass"] * total) + 1 - less, 1)
     last = far[order[min(count, len(order)) - 1]]
     return {"keep": sorted(token for token in order if far[token] <= last)}
+
+
+def _before_the_sum(asked: Asked) -> Row:
+    """Return what is kept without the token whose weight makes the sum large enough."""
+    if asked.op != "top_p" or asked.profile != STANDARD:
+        return _typical(lambda surprise, entropy: abs(surprise - entropy), asked, less=1)
+    return _reached(asked, len(asked.out["keep"]) - 1)
 
 
 _DISTANCES: Final[Mapping[str, Callable[[float, float], float]]] = {
@@ -657,12 +690,33 @@ _TYPES: Final[Sequence[tuple[str, Sequence[Type]]]] = (
     ("16 bits", _NARROW),
 )
 
+_SCANNED: Final = "a scan of blocks of {:,} tokens without its last step, which adds {:,} before"
+
+_RUNNING: Final[Sequence[tuple[str, Running]]] = (
+    *(
+        (f"{says} {size:,} tokens", partial(_in_blocks, size, carried))
+        for says, carried in _CARRIED.items()
+        for size in (32, 64, 128, 256, 512, 1024)
+    ),
+    *(
+        (_SCANNED.format(size, size // 2), partial(_scanned, size, read))
+        for read, sizes in ((1, (32, 256, 512, 1024)), (4, (1024, 2048, 4096)))
+        for size in sizes
+    ),
+    *((f"a running sum rounded to {name}", partial(_rounded_sums, own)) for name, own in _TYPES),
+)
+"""Running sums that lack something."""
+
 ANSWERS: Final[Mapping[str, Change]] = {
     "a finite number, as -1e9, for banned tokens, not -inf": partial(_stepwise, _with_finite_masks),
     "counts that the penalties before left in memory": partial(_stepwise, _with_stale_counts),
     **{
-        f"a {which} penalty that counts each occurrence": partial(_for_each_occurrence, which)
-        for which in ("repetition", "presence")
+        f"a {which} penalty that {says}": partial(_with_penalty, which, f"{name}_penalty", choices)
+        for which, says, name, choices in (
+            ("repetition", "counts each occurrence", "repetition", {"counting": "each occurrence"}),
+            ("repetition", "divides negative logits", "repetition", {"method": "divide"}),
+            ("presence", "counts each occurrence", "frequency", {}),
+        )
     },
     "a draw from the logits of the question": _from_question,
     "a draw of any token from the logits of the question": (
@@ -688,6 +742,7 @@ ANSWERS: Final[Mapping[str, Change]] = {
         for says, compared in COMPARED.items()
     },
     **{says: partial(_typical, distance) for says, distance in _DISTANCES.items()},
+    "the token left out that makes the sum large enough": _before_the_sum,
     "the mean of all surprises for the entropy": partial(
         _typical, lambda s, mean: abs(s - mean), mean=1
     ),
@@ -724,17 +779,9 @@ ANSWERS: Final[Mapping[str, Change]] = {
         for name, types in _TYPES
     },
     **{
-        f"{says} {size:,} tokens{VARIANT}{whole}": partial(_walked, size, carried, (), whole)
+        f"{says}{VARIANT}{at}, {whole}": partial(_walked, running, whole)
+        for at, (says, running) in enumerate(_RUNNING)
         for whole in (0, 1, -1)
-        for says, carried in _CARRIED.items()
-        for size in (32, 64, 128, 256, 512, 1024)
-    },
-    **{
-        f"a running sum rounded to {name}{VARIANT}{whole}": partial(
-            _walked, MOST_AGAIN, max, dtypes, whole
-        )
-        for whole in (0, 1)
-        for name, dtypes in _TYPES
     },
     **{
         f"equal tokens counted anew in each block of {size:,}": partial(_ties_in_blocks, size)

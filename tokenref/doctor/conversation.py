@@ -253,6 +253,9 @@ class Finding:
     asked: str = ""
     """The question, with floats in decimal."""
 
+    is_answer: bool = False
+    """Whether an answer is wrong, and not how it is given."""
+
 
 class StopError(Exception):
     """The conversation cannot continue. The finding says why."""

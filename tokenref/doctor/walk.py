@@ -33,6 +33,7 @@ from tokenref.catalogue import CANARY, Catalogue, is_large
 from tokenref.diagnosis import try_hint
 from tokenref.diagnosis.diagnose import diagnose
 from tokenref.diagnosis.facts import VAGUE, result_of
+from tokenref.diagnosis.signatures import FEWEST
 from tokenref.doctor.conversation import (
     Conversation,
     Finding,
@@ -215,7 +216,8 @@ class _Visit:
             yield replace(stop.finding, about="canary")
         for each in try_hint(lambda: diagnose(self._seen, fewest=1)) or ():
             hint = "a few questions prove little; tokenref check compares all records"
-            yield Finding("note", "likely cause", f"{each.sentence}", hint=hint)
+            if len(each.ids) >= FEWEST or not each.ids[0].startswith("sampling/"):
+                yield Finding("note", "likely cause", f"{each.sentence}", hint=hint)
 
     @contextmanager
     def _conversation(self) -> Iterator[tuple[Conversation, HelloAnswer]]:
@@ -360,6 +362,7 @@ class _Visit:
             _result(said, self._right(case)),
             suggestion,
             _question(case),
+            is_answer=isinstance(answer, Ok | Refused) and not isinstance(answer, Malformed),
         )
 
     def _about_many(
@@ -401,7 +404,8 @@ class _Visit:
             asked = _question(case)
             if judgement.status == "pass":
                 wrong = f"{case.id}: the program gave the known-wrong answer of a canary"
-                yield Finding("problem", "canary", wrong, said.shown, hint=case.why, asked=asked)
+                found = Finding("problem", "canary", wrong, said.shown, hint=case.why, asked=asked)
+                yield replace(found, is_answer=True)
             elif is_other or judgement.status in {"crash", "timeout"}:
                 lacks = f"{case.id}: {judgement.status}: {judgement.detail}"
                 yield Finding("problem", "canary", lacks, said.shown, asked=asked)
@@ -425,6 +429,7 @@ def _about_answer(
         "" if case.out is None and is_right_form else _result(said, right),
         suggestion or case.why,
         _question(case),
+        is_answer=is_right_form or isinstance(said.answer, Refused),
     )
 
 
