@@ -320,27 +320,22 @@ def test_shards_are_promoted_together_as_the_whole_campaign_is(tmp_path: Path) -
 
 
 def test_failures_like_those_of_listed_own_records_are_known(found: Path, tmp_path: Path) -> None:
-    out, known = tmp_path / "regress.jsonl", tmp_path / "known.toml"
-    command("promote", found, "--why", WHY, "--out", out)
+    out, known, files = tmp_path / "regress.jsonl", tmp_path / "known.toml", [found]
+    how = ["fuzz", "greedy", "--op", "encode", "--cases", "96", "--seed", "5"]
+    how += ["--known", str(known)]
     listed = ("check", "greedy", "--records", out, "--write-known", known)
-    assert command(*listed).exit_code == 1
-    known.write_text(known.read_text("utf-8").replace("TODO: why?", WHY), "utf-8")
-    how = [
-        "fuzz",
-        "greedy",
-        "--op",
-        "encode",
-        "--cases",
-        "64",
-        "--seed",
-        "5",
-        "--known",
-        str(known),
-    ]
-    without, given = command(*how), command(*how, "--records", out)
+    for _ in range(3):  # what may be a new bug is a finding, until it is listed, too
+        command("promote", files[-1], "--all", "--why", WHY, "--out", out)
+        known.unlink(missing_ok=True)
+        assert command(*listed).exit_code == 1
+        known.write_text(known.read_text("utf-8").replace("TODO: why?", WHY), "utf-8")
+        files.append(tmp_path / f"found-{len(files)}.jsonl")
+        given = command(*how, "--records", out, "--state", files[-1])
+        assert " known" in given.output
+        assert ("perhaps   the listed" in given.output) == (given.exit_code == 1)
+    assert given.exit_code == 0, given.output
+    without = command(*how)
     assert (without.exit_code, " known" in without.output) == (1, False)
-    assert " known" in given.output
-    assert given.output.count("regress/") < without.output.count("regress/")
     missing = command(*how, "--records", tmp_path / "none.jsonl")
     assert (missing.exit_code, "none.jsonl" in missing.output) == (2, True)
     assert "--records needs --known" in command("fuzz", "greedy", "--records", out).output

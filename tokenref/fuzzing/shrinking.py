@@ -70,9 +70,15 @@ class Shrunk:
 
 
 def shrunk(
-    failed: Outcome, comparer: Comparer, limits: Limits | None = None, most: int = MOST_TRIES
+    failed: Outcome,
+    comparer: Comparer,
+    limits: Limits | None = None,
+    way: Callable[[Outcome], object] | None = None,
+    most: int = MOST_TRIES,
 ) -> Shrunk:
     """Return the smallest outcome that fails as this one does; it may be this one.
+
+    That is with the same kind of failure, and in the same `way`, if given.
 
     `KeyboardInterrupt` does not pass through: it ends the search.
 
@@ -87,7 +93,7 @@ def shrunk(
     >>> smallest.is_finished
     True
     """
-    search = _Search(comparer, failed, most, time.monotonic() + (limits or Limits()).left())
+    search = _Search(comparer, failed, most, time.monotonic() + (limits or Limits()).left(), way)
     fails_alone = True
     try:
         fails_again = search.fails_again()
@@ -116,8 +122,17 @@ def _vocabularies(question: Question) -> Iterator[Question]:
 class _Search:
     """The smallest failure so far, what was tried, and what is left of tries and of time."""
 
-    def __init__(self, comparer: Comparer, failed: Outcome, most: int, end: float) -> None:
+    def __init__(
+        self,
+        comparer: Comparer,
+        failed: Outcome,
+        most: int,
+        end: float,
+        way: Callable[[Outcome], object] | None,
+    ) -> None:
         self.best = failed
+        self._way = way or (lambda _: None)
+        self._is = self._way(failed)
         self._comparer = comparer
         self._kind = failed.kind
         self._left = most
@@ -197,7 +212,8 @@ class _Search:
             if self._is_alone:
                 self._comparer.restart()
             for outcome in self._comparer.compare(batch):
-                if outcome.fate == "failed" and outcome.kind == self._kind:
+                is_alike = outcome.fate == "failed" and outcome.kind == self._kind
+                if is_alike and self._way(outcome) == self._is:
                     return outcome
         return None
 
