@@ -7,6 +7,7 @@ A batch that fails is asked again one question at a time. If one of 64 questions
 takes two restarts; bisection would take seven.
 """
 
+import re
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -182,10 +183,8 @@ class ProtocolEngine:
             guilty += not isinstance(alone, list)
             answers += alone if isinstance(alone, list) else [alone]
         if not guilty and self._lost is None:
-            self.incidents.append(
-                f"{len(requests)} questions ({op}) failed in one run, but none of them failed "
-                f"alone: {together.message}{log_of_incident(together.log)}"
-            )
+            how = f" in a batch of {len(requests)} ({op}), of which no question failed alone"
+            self.incidents.append(incident_of(together.message, how, together.log))
         return answers
 
     def _try(
@@ -334,6 +333,16 @@ class ProtocolEngine:
             except OSError as error:
                 raise InputError(f"{path} cannot be written: {error.strerror}") from None
         return path
+
+
+def incident_of(message: str, how: str, log: str) -> str:
+    """Return a failure of no single question: what happened, how, the last words, and the log.
+
+    >>> incident_of("it was ended by SIGABRT; on standard error: 'a'", " once, at b", "")
+    "it was ended by SIGABRT once, at b; on standard error: 'a'"
+    """
+    happened, *words = re.split("(?=; (?:its last line )?on standard error: )", message, maxsplit=1)
+    return f"{happened}{how}{''.join(words)}{log_of_incident(log)}"
 
 
 def log_of_incident(log: str) -> str:
