@@ -228,8 +228,8 @@ def test_incidents_that_are_listed_fail_neither_check_nor_fuzz(
         assert ("known: pairs: " in capfd.readouterr().err) == (code == 0)
     new, badge = tmp_path / "new.toml", tmp_path / "badge.json"
     lost.unlink()
-    check = (*check, "--rows-at-most", "1")
-    assert command(*check, "--write-known", new).exit_code == 1
+    few = (*check, "--rows-at-most", "1")
+    assert command(*few, "--write-known", new).exit_code == 1
     (entry,) = tomllib.loads(new.read_text("utf-8"))["known"]
     assert (entry["status"], len(entry["cases"])) == ("incident", 1)
     for how in (
@@ -240,7 +240,7 @@ def test_incidents_that_are_listed_fail_neither_check_nor_fuzz(
         assert fnmatchcase(said, entry["cases"][0])
     new.write_text(new.read_text("utf-8").replace("TODO: why?", WHY), "utf-8")
     lost.unlink()
-    assert command(*check, "--known", new, "--badge", badge).exit_code == 0
+    assert command(*few, "--known", new, "--badge", badge).exit_code == 0
     shown = json.loads(badge.read_text("utf-8"))
     assert (shown["color"], "1 known incident" in shown["message"]) == ("yellow", True)
 

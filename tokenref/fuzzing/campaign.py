@@ -19,6 +19,7 @@ from dataclasses import replace
 from functools import lru_cache
 from itertools import count, takewhile
 from multiprocessing import get_context
+from operator import attrgetter
 from typing import Final
 
 import msgspec
@@ -128,9 +129,8 @@ def done_group(plan: Plan, comparer: Comparer, group: int, limits: Limits | None
             if outcome.fate != "failed" or kind in seen:
                 continue
             shrinking = Limits(seconds=0) if interrupted else limits
-            small = shrunk(
-                outcome, comparer, shrinking, None if comparer.plain is comparer else _way
-            )
+            kind_of = attrgetter("kind") if comparer.plain is comparer else _way
+            small = shrunk(outcome, comparer, shrinking, kind_of)
             interrupted = interrupted or small.was_interrupted
             engine = f"{comparer.name} {comparer.version}"
             finding = finding_of(outcome, small, index=first + place, seed=plan.seed, engine=engine)
@@ -164,7 +164,8 @@ _SECONDS_OF_KNOWN: Final = 0.5
 def _way(outcome: Outcome) -> tuple[str, ...]:
     """Return how an answer is wrong. A question is shrunk only to others wrong in this way."""
     whole = Shrunk(outcome, is_finished=False)
-    return disagreement(finding_of(outcome, whole, index=0, seed=0, engine=""))
+    found = finding_of(outcome, whole, index=0, seed=0, engine="")
+    return outcome.kind[1], *disagreement(found)
 
 
 def _listed(comparer: Comparer, finding: Finding, limits: Limits) -> tuple[str, bool]:
@@ -178,21 +179,17 @@ def _listed(comparer: Comparer, finding: Finding, limits: Limits) -> tuple[str, 
     limits = structs.replace(limits, seconds=min(_SECONDS_OF_KNOWN, limits.seconds))
     name, message = (finding.subject or {}).get("name", ""), without_values(finding.detail)
 
-    def unlike(outcome: Outcome) -> tuple[bool, bool, bool, bool]:
-        is_other = _way(outcome) != disagreement(finding)
+    def unlike(outcome: Outcome) -> tuple[bool, bool, bool]:
         other = without_values(outcome.judgement.detail) != message
-        is_new = outcome not in comparer.known_shrunk
-        return is_other, is_new, outcome.question.name != name, other
+        return outcome not in comparer.known_shrunk, outcome.question.name != name, other
 
     alike = sorted((o for o in comparer.known_failures if o.question.op == op), key=unlike)
     for outcome in alike:
-        if _way(outcome) != disagreement(finding):
-            break
-        if outcome not in comparer.known_shrunk:
+        if outcome not in comparer.known_shrunk and _way(outcome)[1:] == disagreement(finding):
             small = shrunk(outcome, comparer.plain, limits, _way)
             found = finding_of(outcome, small, index=0, seed=0, engine=comparer.name)
             comparer.known_shrunk[outcome] = exact_key(found)
-        if comparer.known_shrunk[outcome] == key:
+        if comparer.known_shrunk.get(outcome) == key:
             return comparer.known_failures[outcome], True
     return comparer.known_failures[alike[0]] if alike else "", False
 

@@ -343,26 +343,14 @@ def keys_of(finding: Finding) -> tuple[Key, Key]:
 def exact_key(finding: Finding) -> Hashable:
     """Return what is equal for findings that are surely the same bug.
 
-    These are the question and both answers, apart from which tokens and numbers they contain.
+    These are the question and where the answers differ, apart from which tokens and numbers.
     """
     request = {"row" if k in {"logits", "probs"} else k: v for k, v in finding.record["in"].items()}
     if not request.keys().isdisjoint(spellings := {"text", "bytes", "recipe"}):
         text = request_text(request)
         plain = text if isinstance(text, str) else text.decode(errors="backslashreplace")
         request = {k: v for k, v in request.items() if k not in spellings} | {"text": plain}
-    seen: dict[int, int] = {}
-
-    def renamed(value: Any) -> Any:
-        if is_numbers(value):
-            return "numbers"
-        if isinstance(value, Mapping):
-            return {key: renamed(entry) for key, entry in value.items()}
-        if isinstance(value, list):
-            return [renamed(entry) for entry in value]
-        return seen.setdefault(value, len(seen)) if isinstance(value, int) else value
-
-    answers = renamed([finding.record.get("out"), finding.got.get("ok")])
-    return keys_of(finding)[1][:-1], _shape(request), repr(answers)
+    return keys_of(finding)[1][:-1], _shape(request), without_values(finding.detail, None)
 
 
 def _shape(request: Any) -> str:

@@ -22,6 +22,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
+from operator import attrgetter
 from typing import Final
 
 import msgspec
@@ -73,12 +74,12 @@ def shrunk(
     failed: Outcome,
     comparer: Comparer,
     limits: Limits | None = None,
-    way: Callable[[Outcome], object] | None = None,
+    kind: Callable[[Outcome], object] = attrgetter("kind"),
     most: int = MOST_TRIES,
 ) -> Shrunk:
     """Return the smallest outcome that fails as this one does; it may be this one.
 
-    That is with the same kind of failure, and in the same `way`, if given.
+    That is with the same `kind` of failure.
 
     `KeyboardInterrupt` does not pass through: it ends the search.
 
@@ -93,7 +94,7 @@ def shrunk(
     >>> smallest.is_finished
     True
     """
-    search = _Search(comparer, failed, most, time.monotonic() + (limits or Limits()).left(), way)
+    search = _Search(comparer, failed, most, time.monotonic() + (limits or Limits()).left(), kind)
     fails_alone = True
     try:
         fails_again = search.fails_again()
@@ -128,13 +129,11 @@ class _Search:
         failed: Outcome,
         most: int,
         end: float,
-        way: Callable[[Outcome], object] | None,
+        kind: Callable[..., object],
     ) -> None:
         self.best = failed
-        self._way = way or (lambda _: None)
-        self._is = self._way(failed)
         self._comparer = comparer
-        self._kind = failed.kind
+        self._kind_of, self._kind = kind, kind(failed)
         self._left = most
         self._end = end
         restarts = failed.judgement.status in {"crash", "timeout"}
@@ -212,8 +211,7 @@ class _Search:
             if self._is_alone:
                 self._comparer.restart()
             for outcome in self._comparer.compare(batch):
-                is_alike = outcome.fate == "failed" and outcome.kind == self._kind
-                if is_alike and self._way(outcome) == self._is:
+                if outcome.fate == "failed" and self._kind_of(outcome) == self._kind:
                     return outcome
         return None
 
