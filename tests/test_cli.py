@@ -1819,6 +1819,7 @@ def test_a_program_in_the_place_of_an_engine_or_without_its_folder_is_explained(
         ("--cmd", "hangs"): "No such file or directory; for the file in this folder, write ./hangs",
         ("--cmd", "hang"): "No such file or directory; no program on the PATH is called hang\n",
         ("--cmd", "./hang"): "; its folder has hangs\n",
+        ("--cmd", "./sourc", "--junit", "sourc.xml"): "; is it built, and is this its folder?",
         ("--cmd", "./none"): "; is it built, and is this its folder?\n",
         ("--cmd", "build/none"): "; the folder build is missing\n",
         ("--cmd", "./script"): "; it is neither a program for this machine nor a script that ",

@@ -537,6 +537,16 @@ def test_tests_of_a_whole_run_have_the_same_names_whatever_they_say(tmp_path: Pa
         assert [test[0].text for test in tests] == [text] * 3
 
 
+def test_an_operation_that_an_engine_lacks_is_one_test(tmp_path: Path) -> None:
+    why = "does not declare the operation count"
+    lacks = [line("one", f"bpe/count/{name}", "unsupported", detail=why) for name in "abc"]
+    other = line("one", "bpe/encode/a", "unsupported", detail="has no pattern")
+    path = write(tmp_path / "results.jsonl", whole([*lacks, other]))
+    (suite, *_) = suites(path)
+    assert (suite.attrib["tests"], suite.attrib["skipped"]) == ("2", "2")
+    assert [test.attrib["name"] for test in suite] == ["bpe/encode/a", "all 3 records"]
+
+
 def test_junit_says_what_differs_and_why_a_case_was_skipped(whole_file: Path) -> None:
     one, two = suites(whole_file)
     said = {test.attrib["name"]: child for test in [*one, *two] for child in test}

@@ -333,6 +333,8 @@ def keys_of(finding: Finding) -> tuple[Key, Key]:
         how_often = "now and then" if finding.now_and_then else "only later"
         alike: Key = (how_often, "" if finding.status in {"crash", "timeout"} else op, how)
         return (*alike, 1), (*alike, 2)
+    if finding.status == "timeout":  # a program that hangs has no other sign of its cause
+        return (op, "timeout", 1), (op, "timeout", 2)
     alike = op, how, traits_of(finding)
     rule = record.get("profile")
     if op in TOKENIZER_OPS:  # there, the question decides which profile it is
