@@ -506,7 +506,7 @@ def test_what_cannot_be_started_is_said_in_a_sentence() -> None:
         ("load-wrongly", "crash", "while it was loading, the id must be 'l0', got 'zz', at $.id"),
     ],
 )
-def test_what_cannot_be_loaded_is_tried_once(
+def test_what_cannot_be_loaded_is_tried_once_and_after_a_crash_once_more(
     mode: str, status: str, detail: str, request: pytest.FixtureRequest
 ) -> None:
     if mode == "load-hangs":
@@ -515,7 +515,19 @@ def test_what_cannot_be_loaded_is_tried_once(
     finished = run(mode, *CASES * 3, patience=patience)  # several batches
     assert statuses(finished) == {status: 3 * (OTHERS + 1)}
     assert finished.results[0].judgement.detail.startswith(detail)
-    assert finished.restarts == int("while" in detail)
+    assert finished.restarts == int("while" in detail) + int(
+        "while" in detail and status == "crash"
+    )
+
+
+def test_a_crash_by_chance_while_loading_is_one_incident_and_no_failure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FAKE_NOTES", str(tmp_path / "died"))
+    finished = run("load-dies-once")
+    assert statuses(finished) == {"pass": OTHERS + 1}
+    (incident,) = finished.incidents
+    assert " once, at a vocabulary that was loaded when asked again" in incident
 
 
 def test_a_program_that_ignores_bye_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -194,10 +194,10 @@ class ProtocolEngine:
         loading = session.loading
         try:
             instead = self._prepare(loading)
-        except _FAILURES as error:  # loading fails: it will not be tried again
+        except _FAILURES as error:
             assert loading is not None  # noqa: S101 - nothing else raises
             failure = self._fail(error, WHILE_LOADING)
-            instead = self._unloadable[loading.digest] = failure
+            instead = self._loaded_again(loading, failure)
         if self._lost is not None:
             return [self._lost] * len(requests)
         if instead is not None:
@@ -213,6 +213,21 @@ class ProtocolEngine:
             replace(answer, log=log) if isinstance(answer, Crashed) else answer
             for answer in answers
         ]
+
+    def _loaded_again(self, loading: Loading, failure: Crashed | TimedOut) -> Answer | None:
+        """Load again what crashed, perhaps by chance. If it fails, it will not be tried again."""
+        try:
+            if isinstance(failure, Crashed):
+                self.forgive(1)
+                instead = self._prepare(loading)
+                how = " once, at a vocabulary that was loaded when asked again"
+                if self._lost is None:
+                    self.incidents.append(incident_of(failure.message, how, failure.log))
+                return instead
+        except _FAILURES as error:
+            self._fail(error, WHILE_LOADING)
+        self._unloadable[loading.digest] = failure
+        return failure
 
     def _exchange(self, session: "ProtocolSession", op: str, requests: Requests) -> list[Answer]:
         """Send the questions and a run without questions, and read both answers."""
