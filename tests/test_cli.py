@@ -1687,6 +1687,24 @@ def test_a_program_with_random_ids_is_said_to_be_not_deterministic(tmp_path: Pat
     assert "no known cause" not in shown.output
 
 
+def test_what_a_random_program_fails_is_not_listed_and_is_said_to_be_random_only(
+    tmp_path: Path,
+) -> None:
+    change = """
+        if 'ok' in result and random.random() < 0.3:
+            result['ok']['ids'] = [*result['ok']['ids'], 1]
+    """
+    command = changed(tmp_path, change, before="import random")
+    known = tmp_path / "known.toml"
+    run = ("check", "--cmd", command, "--op", "encode", "--id", "bpe/encode/random/*")
+    shown = tokenref(*run, "--write-known", known)
+    assert shown.exit_code == 1
+    assert DIFFERS in shown.output
+    assert "new process" not in shown.output
+    assert "operations whose answers differ are not listed" in " ".join(shown.output.split())
+    assert known.read_text("utf-8") == "known = []\n"
+
+
 def test_a_program_that_is_given_up_is_not_said_to_answer_otherwise(tmp_path: Path) -> None:
     change = """
         asked += 1
@@ -1801,6 +1819,7 @@ def test_a_program_in_the_place_of_an_engine_or_without_its_folder_is_explained(
         ("--cmd", "hangs"): "No such file or directory; for the file in this folder, write ./hangs",
         ("--cmd", "hang"): "No such file or directory; no program on the PATH is called hang\n",
         ("--cmd", "./hang"): "; its folder has hangs\n",
+        ("--cmd", "./sourc", "--junit", "sourc.xml"): "; is it built, and is this its folder?",
         ("--cmd", "./none"): "; is it built, and is this its folder?\n",
         ("--cmd", "build/none"): "; the folder build is missing\n",
         ("--cmd", "./script"): "; it is neither a program for this machine nor a script that ",

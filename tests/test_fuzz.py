@@ -464,7 +464,7 @@ def test_known_differences_are_shrunk_no_longer_than_findings(
     )
     comparer, used = Comparer(open_engine("greedy"), known=[entry]), list[tuple[Outcome, float]]()
 
-    def noted(outcome: Outcome, comparer: Comparer, limits: Limits) -> Shrunk:
+    def noted(outcome: Outcome, comparer: Comparer, limits: Limits, way: Any) -> Shrunk:
         used.append((outcome, limits.seconds))
         return shrunk(outcome, comparer, Limits(seconds=0))
 
@@ -505,6 +505,45 @@ def test_a_campaign_takes_your_own_list_of_known_differences(tmp_path: Path) -> 
     assert (both.exit_code, "give at most one of --all and --known" in both.output) == (2, True)
 
 
+class _TwoBugs:
+    """Keeps all equals, which is listed, and one token more if the first number is negative."""
+
+    name, version = "two", "1"
+
+    def load_profile(self, profile: str) -> "_TwoBugs":
+        self.profile = profile
+        return self
+
+    def answer(self, op: str, request: Any) -> Answer:
+        row = unpack(request.get("probs") or request["logits"])
+        k = request["params"]["k"]
+        if row and row[0] < 0 and 0 < k < len(row):
+            request = request | {"params": {**request["params"], "k": k + 1}}
+            return SamplerSession("standard").answer(op, request)
+        return SamplerSession("ties.all").answer(op, request)
+
+
+def test_a_new_bug_of_an_operation_with_a_listed_bug_is_a_finding() -> None:
+    entry = Known(
+        title="all equals",
+        engine="two",
+        cases=["sampling/top_k/ties/two-best-standard"],
+        status="fail",
+        reason="All tokens that equal the last kept one are kept.",
+    )
+    engine: Any = _TwoBugs()
+    comparer = Comparer(engine, known=[entry])
+    selection = Selection(ops=["top_k"], profiles=["standard"])
+    asked = plan(engine="two", selection=selection)
+    done = [done_group(asked, comparer, group, Limits(seconds=2)) for group in range(16)]
+    assert sum(each.group.counts["top_k"].get("known", 0) for each in done) > 1
+    found = [finding for each in done for finding in each.findings]
+    assert found
+    for finding in found:
+        assert unpack(finding.record["in"].get("probs") or finding.record["in"]["logits"])[0] < 0
+        assert finding.perhaps == "all equals"
+
+
 class _Breaks:
     """Breaks at a text in a way that is known, and at ids in one that is not."""
 
@@ -514,7 +553,7 @@ class _Breaks:
         return self
 
     def answer(self, op: str, request: Any) -> Answer:
-        error = KeyError if op == "encode" else IndexError
+        error = IndexError if op == "decode" else KeyError
         raise error("no entry 17")
 
 
@@ -531,10 +570,11 @@ def test_only_failures_like_the_known_ones_are_known() -> None:
     questions = [
         Question("encode", "definition", vocabulary, "", {"text": "b"}),
         Question("decode", "definition", vocabulary, "", {"ids": [0]}),
+        Question("count", "definition", vocabulary, "", {"text": "b"}),  # also a KeyError
     ]
     comparer = Comparer(_Breaks(), known=[entry])
-    assert [each.fate for each in comparer.compare(questions)] == ["known", "failed"]
-    assert [each.fate for each in Comparer(_Breaks()).compare(questions)] == ["failed", "failed"]
+    assert [each.fate for each in comparer.compare(questions)] == ["known", "failed", "failed"]
+    assert {each.fate for each in Comparer(_Breaks()).compare(questions)} == {"failed"}
 
 
 def test_a_failure_at_a_boundary_becomes_the_plainest_weights() -> None:

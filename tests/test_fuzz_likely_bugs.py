@@ -120,6 +120,14 @@ def test_crashes_that_differ_in_numbers_and_quoted_words_are_one_bug() -> None:
     assert len(likely_bugs([first, other])) == 2
 
 
+def test_a_program_that_hangs_at_an_operation_has_one_bug() -> None:
+    one = finding(asked(), status="timeout", detail="no answer within 1 s (--timeout)")
+    other = finding(asked([0.0, 1.0]), status="timeout", detail="no answer within 1 s", profile="b")
+    third = finding(asked(), status="timeout", detail="no answer within 1 s", op="top_k")
+    assert len(likely_bugs([one, other])) == 1
+    assert len(likely_bugs([one, other, third])) == 2
+
+
 def test_what_dies_now_and_then_is_one_bug_whatever_was_asked() -> None:
     died: dict[str, Any] = {
         "status": "crash",

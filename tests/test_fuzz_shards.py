@@ -4,6 +4,8 @@ import json
 import re
 import shlex
 import sys
+import tomllib
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 import msgspec
@@ -156,8 +158,10 @@ def test_questions_that_fail_only_together_are_kept_counted_and_repeated(tmp_pat
     merged = command("merge", *reversed(files))
     assert merged.exit_code == 1
     (said,) = re.findall(r"4 times, the first time: (.*)\n", merged.output)
-    assert said.startswith("16 questions (greedy) failed in one run, but none of them failed alone")
-    assert re.search("it was ended by SIGABRT; its last line on standard error: 'worker .*'", said)
+    how = r"in a batch of 16 \(greedy\), of which no question failed alone"
+    assert re.match(
+        f"it was ended by SIGABRT {how}; its last line on standard error: 'worker .*'", said
+    )
     lines = files[1].read_text("utf-8").splitlines()
     groups = [line for line in map(json.loads, lines) if line["kind"] == "group"]
     assert [len(group["incidents"]) for group in groups] == [1, 1]
@@ -198,7 +202,7 @@ LISTED = """
 [[known]]
 title = "loses a worker"
 engine = "{}"
-cases = ["*failed in one run*{}*"]
+cases = ["*{} in a batch of *"]
 status = "incident"
 reason = "A worker is lost now and then, until it is mended."
 """
@@ -214,7 +218,7 @@ def test_incidents_that_are_listed_fail_neither_check_nor_fuzz(
     for pattern, code in (("SIGABRT", 3), ("SIGSEGV", 1)):  # it declines all questions
         known.write_text(LISTED.format("pairs", pattern), "utf-8")
         asked = command(*fuzz, "--seed", "1", "--cases", "16", "--known", known)
-        assert (asked.exit_code, "failed in one run" in asked.output) == (code, code == 1)
+        assert (asked.exit_code, "in a batch of" in asked.output) == (code, code == 1)
     check = ("check", "--cmd", shlex.join([sys.executable, str(once)]), "--op", "greedy")
     for pattern, code in (("SIGABRT", 0), ("SIGSEGV", 1)):
         known.write_text(LISTED.format("pairs", pattern), "utf-8")
@@ -222,6 +226,23 @@ def test_incidents_that_are_listed_fail_neither_check_nor_fuzz(
         done = command(*check, "--known", known, "--rows-at-most", "1")
         assert (done.exit_code, lost.exists()) == (code, True), done.output
         assert ("known: pairs: " in capfd.readouterr().err) == (code == 0)
+    new, badge = tmp_path / "new.toml", tmp_path / "badge.json"
+    lost.unlink()
+    few = (*check, "--rows-at-most", "1")
+    assert command(*few, "--write-known", new).exit_code == 1
+    (entry,) = tomllib.loads(new.read_text("utf-8"))["known"]
+    assert (entry["status"], len(entry["cases"])) == ("incident", 1)
+    for how in (
+        " once, at a, which was answered",
+        " in a batch of 7 (greedy), of which no question",
+    ):
+        said = f"it was ended by SIGABRT{how}; its last line on standard error: 'worker 5 is lost'"
+        assert fnmatchcase(said, entry["cases"][0])
+    new.write_text(new.read_text("utf-8").replace("TODO: why?", WHY), "utf-8")
+    lost.unlink()
+    assert command(*few, "--known", new, "--badge", badge).exit_code == 0
+    shown = json.loads(badge.read_text("utf-8"))
+    assert (shown["color"], "1 known incident" in shown["message"]) == ("yellow", True)
 
 
 # ---- promoting
@@ -334,27 +355,22 @@ def test_shards_are_promoted_together_as_the_whole_campaign_is(tmp_path: Path) -
 
 
 def test_failures_like_those_of_listed_own_records_are_known(found: Path, tmp_path: Path) -> None:
-    out, known = tmp_path / "regress.jsonl", tmp_path / "known.toml"
-    command("promote", found, "--why", WHY, "--out", out)
+    out, known, files = tmp_path / "regress.jsonl", tmp_path / "known.toml", [found]
+    how = ["fuzz", "greedy", "--op", "encode", "--cases", "96", "--seed", "5"]
+    how += ["--known", str(known)]
     listed = ("check", "greedy", "--records", out, "--write-known", known)
-    assert command(*listed).exit_code == 1
-    known.write_text(known.read_text("utf-8").replace("TODO: why?", WHY), "utf-8")
-    how = [
-        "fuzz",
-        "greedy",
-        "--op",
-        "encode",
-        "--cases",
-        "64",
-        "--seed",
-        "5",
-        "--known",
-        str(known),
-    ]
-    without, given = command(*how), command(*how, "--records", out)
+    for _ in range(3):  # what may be a new bug is a finding, until it is listed, too
+        command("promote", files[-1], "--all", "--why", WHY, "--out", out)
+        known.unlink(missing_ok=True)
+        assert command(*listed).exit_code == 1
+        known.write_text(known.read_text("utf-8").replace("TODO: why?", WHY), "utf-8")
+        files.append(tmp_path / f"found-{len(files)}.jsonl")
+        given = command(*how, "--records", out, "--state", files[-1])
+        assert " known" in given.output
+        assert ("perhaps   the listed" in given.output) == (given.exit_code == 1)
+    assert given.exit_code == 0, given.output
+    without = command(*how)
     assert (without.exit_code, " known" in without.output) == (1, False)
-    assert " known" in given.output
-    assert given.output.count("regress/") < without.output.count("regress/")
     missing = command(*how, "--records", tmp_path / "none.jsonl")
     assert (missing.exit_code, "none.jsonl" in missing.output) == (2, True)
     assert "--records needs --known" in command("fuzz", "greedy", "--records", out).output

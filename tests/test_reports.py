@@ -34,6 +34,7 @@ from tokenref.cli import main
 from tokenref.commands.report import Wanted
 from tokenref.errors import InputError, InvalidRunError
 from tokenref.known import Known, read_known, with_known
+from tokenref.protocol.engine import incident_of
 from tokenref.readable import readable, readable_answer, readable_json
 from tokenref.record import RecordError
 from tokenref.record_files import manifest_digest
@@ -536,6 +537,16 @@ def test_tests_of_a_whole_run_have_the_same_names_whatever_they_say(tmp_path: Pa
         assert [test[0].text for test in tests] == [text] * 3
 
 
+def test_an_operation_that_an_engine_lacks_is_one_test(tmp_path: Path) -> None:
+    why = "does not declare the operation count"
+    lacks = [line("one", f"bpe/count/{name}", "unsupported", detail=why) for name in "abc"]
+    other = line("one", "bpe/encode/a", "unsupported", detail="has no pattern")
+    path = write(tmp_path / "results.jsonl", whole([*lacks, other]))
+    (suite, *_) = suites(path)
+    assert (suite.attrib["tests"], suite.attrib["skipped"]) == ("2", "2")
+    assert [test.attrib["name"] for test in suite] == ["bpe/encode/a", "all 3 records"]
+
+
 def test_junit_says_what_differs_and_why_a_case_was_skipped(whole_file: Path) -> None:
     one, two = suites(whole_file)
     said = {test.attrib["name"]: child for test in [*one, *two] for child in test}
@@ -588,7 +599,7 @@ TRACE = """==7==ERROR: AddressSanitizer: heap-buffer-overflow
 
 def test_the_trace_of_a_crash_can_be_read(tmp_path: Path) -> None:
     ended = "it was ended by SIGABRT; on standard error: '==7==ERROR: ASan ... SUMMARY: a.c:3'"
-    lost = f"2 questions failed in one run: {ended}; ask again with --id a --id b\nlog: {TRACE}"
+    lost = incident_of(ended, " in a batch of 2 (count)", TRACE)
     case = line("one", "bpe/count/a", "crash", detail=ended, log=TRACE)
     path = write(
         tmp_path / "results.jsonl", whole([case], sums={"one": {"incidents": [lost], "exit": 1}})
@@ -596,7 +607,7 @@ def test_the_trace_of_a_crash_can_be_read(tmp_path: Path) -> None:
     ((crashed, run),) = suites(path)
     (failure,), (incident,) = crashed, run
     assert failure.attrib["message"] == "it was ended by SIGABRT"
-    assert incident.attrib["message"] == "2 questions failed in one run: it was ended by SIGABRT"
+    assert incident.attrib["message"] == "it was ended by SIGABRT in a batch of 2 (count)"
     for text in (failure.text or "", incident.text or ""):
         assert (
             "\n    #0 0x1 in get /a/engine.c:3\n        #1 0x2 in encode /a/engine.c:4\\x1b\n"
@@ -705,6 +716,13 @@ def test_another_wrong_answer_a_new_case_and_a_missing_engine_are_told(tmp_path:
     changed = "  one  bpe/count/topic/a  still fail, with another answer\n"
     assert f"another answer: 1\n{changed}" in result.output
     assert "topic/b" not in result.output
+    for more, code in (((), 0), (("--other-answers",), 1)):
+        same = write(tmp_path / "same.jsonl", whole([cases[0]]))
+        older = write(
+            tmp_path / "older.jsonl", whole([msgspec.structs.replace(cases[1], id=cases[0].id)])
+        )
+        assert tokenref("report", same, "--only-changes", older, *more).exit_code == code
+    assert tokenref("report", new, "--other-answers").exit_code == 2
     only_one = write(tmp_path / "one.jsonl", whole([cases[1]]))
     result = tokenref("report", new, "--only-changes", only_one)
     assert (result.exit_code, "new case fails: 1\n" in result.output) == (1, True)
@@ -1176,10 +1194,10 @@ def test_an_invalid_run_does_not_replace_the_results_that_it_is_compared_with(
 
 def test_a_new_incident_is_a_change_to_the_worse(tmp_path: Path) -> None:
     old = write(tmp_path / "old.jsonl", whole(CASES))
-    sums = {"one": {"incidents": ["58 questions failed in one run"], "exit": 1}}
+    sums = {"one": {"incidents": ["it was late in a batch of 58"], "exit": 1}}
     new = write(tmp_path / "new.jsonl", whole(CASES, sums=sums))
     found = tokenref("report", new, "--only-changes", old)
-    assert (found.exit_code, "one: 58 questions failed in one run" in found.output) == (1, True)
+    assert (found.exit_code, "one: it was late in a batch of 58" in found.output) == (1, True)
     assert tokenref("report", new, "--only-changes", new).exit_code == 0
     assert tokenref("report", old, "--only-changes", new).exit_code == 0
 

@@ -44,7 +44,7 @@ from tokenref.diagnosis.signatures import Diagnosis
 from tokenref.judge import FAILURES, PASS, judge
 from tokenref.judging_samplers import short
 from tokenref.known import Known, differences_of, entry_for, stale_globs, unlisted, with_known
-from tokenref.protocol.engine import log_of_incident
+from tokenref.protocol.engine import incident_of
 from tokenref.record import OWN_DRAW_OPS, Case, op_of, rows_op
 from tokenref.result import Result, size
 from tokenref.subjects import OneSession, Subject, load_subject
@@ -68,12 +68,20 @@ class Run:
     incidents: list[str] = field(default_factory=list)
     """Failures that no single case caused, such as questions that fail only together."""
 
+    known_incidents: int = 0
+    """How many incidents are known differences."""
+
     again: list[str] = field(default_factory=list)
     command: str = "check"
     """The arguments of `tokenref check` that select this engine; if empty, its name."""
 
     restarts: int = 0
     """How often the engine was restarted."""
+
+    def take_incidents(self, incidents: Sequence[str], known: Sequence[Known]) -> None:
+        """Keep the incidents that are not listed, and the number of the others."""
+        self.incidents = unlisted(incidents, known)
+        self.known_incidents = len(incidents) - len(self.incidents)
 
     def count(self, *statuses: Status) -> int:
         """Return the number of cases with one of these statuses."""
@@ -166,7 +174,7 @@ def run_engine(
     run.selected = len(run.results)
     run.trouble += [f"the engine was abandoned: {reason}" for reason in sessions.lost]
     if isinstance(engine, HasIncidents):
-        run.incidents = unlisted(engine.incidents, known)
+        run.take_incidents(engine.incidents, known)
         run.again = list(engine.again)
         run.restarts = engine.restarts
     if complete and not run.trouble:
@@ -175,9 +183,15 @@ def run_engine(
     return run
 
 
+_MOST_IDS: Final = 3
+"""How many records of a batch an incident names."""
+
+
 def _add_ids(incidents: list[str], there: int, cases: Sequence[Case]) -> None:
     """Say how to ask these cases again in the incidents after the first `there`."""
-    again = " ".join(f"--id {case.id}" for case in cases)
+    again = " ".join(f"--id {case.id}" for case in cases[:_MOST_IDS])
+    if len(cases) > _MOST_IDS:
+        again = f"--op {op_of(cases[0])}, for {again} and {len(cases) - _MOST_IDS:,} more"
     for at, incident in enumerate(incidents[there:], there):
         said = without_log(incident)
         incidents[at] = f"{said}; ask again with {again}{incident.removeprefix(said)}"
@@ -345,12 +359,9 @@ class Sessions:
             program.forgive(program.restarts - restarts - 1)
             if now.status in {"crash", "timeout", "not_run"}:
                 continue
-            how = "crashed" if seen.status == "crash" else "was late"
+            how = f" once, at {seen.case.id}, which was answered when asked again"
             there = len(program.incidents)
-            program.incidents.append(
-                f"{seen.case.id} {how} once, but was answered when asked again: "
-                f"{seen.judgement.detail}{log_of_incident(seen.log)}"
-            )
+            program.incidents.append(incident_of(seen.judgement.detail, how, seen.log))
             _add_ids(program.incidents, there, [seen.case])
             found[at] = now
         return found

@@ -243,7 +243,9 @@ def changed_hello(mode: str, answer: Message) -> Message:
 
 
 def load(mode: str, message: Message) -> Message:
-    if mode == "load-dies":
+    if mode == "load-dies" or (mode == "load-dies-once" and not NOTES.exists()):
+        if mode == "load-dies-once":
+            NOTES.write_text("died\n")
         os._exit(1)
     if mode == "load-hangs":
         stay()

@@ -33,22 +33,26 @@ from tokenref.commands.paths import output_console, progress_bar, said_if_slow, 
 from tokenref.commands.report import Wanted, print_unknown_profiles, report_options
 from tokenref.commands.text import each_answer, naming_options
 from tokenref.corpus import Comparison, CorpusComparer, corpus_exit_code
+from tokenref.diagnosis.facts import DIFFERS
 from tokenref.engines.table import Unavailable, engine
 from tokenref.errors import InputError
 from tokenref.files import files_named
-from tokenref.known import Known, differences_of, read_known, unlisted
+from tokenref.known import Known, differences_of, read_known
 from tokenref.protocol.channel import Patience, StartError
 from tokenref.protocol.engine import NOT_RESTARTED, WHILE_LOADING, ProtocolEngine, incidents_of
 from tokenref.protocol.opening import GreetingError, arguments_of, open_program
 from tokenref.record import OWN_DRAW_OPS, Case, op_of
 from tokenref.reports.results import UNJUDGED, dump_corpus_report, dump_report, too_few
 from tokenref.reports.terminal import print_corpus, print_incidents, print_line, print_results
-from tokenref.result import length
+from tokenref.result import Result, length
 from tokenref.runner import Run, Sessions, run_engine
 from tokenref.visible import visible
 
 ALONE = 3
 """How many wrong answers are asked for once more, each of a new process."""
+
+OFTEN = 20
+"""How often it is asked for if the answers differ: a random one would differ again."""
 
 
 @click.command()
@@ -245,7 +249,7 @@ def _run_all(
             runs.append(run_engine(entry, cases, catalogue, progress=shown, **how))
             every = incidents_of(entry)  # it may fail when it is closed
             listed = differences_of(how["known"], entry.name, entry.version)
-            runs[-1].incidents = unlisted(every, listed)
+            runs[-1].take_incidents(every, listed)
             for each in every:
                 if each not in runs[-1].incidents:
                     short = without_log(each).partition("; ask again")[0]
@@ -264,16 +268,16 @@ def _note_what_passes_alone(
         if not isinstance(program, ProtocolEngine) or "--cmd" not in program.again:
             continue
         wrong = [
-            each.case
+            each
             for each in run.failures
             if each.judgement.status == "fail"
             and op_of(each.case) not in OWN_DRAW_OPS  # whose streams may go on
             and not each.case.id.startswith(CANARY)  # which a right program does not pass
         ]
         passed = [
-            case.id
-            for case in sorted(wrong, key=length)[:ALONE]
-            if _passes_alone(case, program, sessions)
+            each.case.id
+            for each in sorted(wrong, key=lambda each: length(each.case))[:ALONE]
+            if _passes_alone(each, program, sessions)
         ]
         if passed:
             passes = "passes" if len(passed) == 1 else "pass"
@@ -284,15 +288,16 @@ def _note_what_passes_alone(
 
 
 def _passes_alone(
-    case: Case, program: ProtocolEngine, sessions: Callable[[Engine], Sessions]
+    failed: Result, program: ProtocolEngine, sessions: Callable[[Engine], Sessions]
 ) -> bool:
+    """Return whether a new process passes, always if the answers of the one before differed."""
     try:
         alone = open_program(program.again[1], program.patience)
     except (StartError, GreetingError):
         return False
     with closing(alone):
-        [result] = sessions(alone).results([case])
-    return result.judgement.status == "pass"
+        asked = [failed.case] * (OFTEN if DIFFERS in failed.facts else 1)
+        return all(each.status == "pass" for each in sessions(alone).results(asked))
 
 
 def _complete_again(runs: Sequence[Run], names: Sequence[str], patience: Patience) -> None:

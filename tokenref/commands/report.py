@@ -20,6 +20,7 @@ from tokenref.commands.paths import (
     output_console,
     write,
 )
+from tokenref.diagnosis.facts import DIFFERS
 from tokenref.errors import InputError
 from tokenref.known import Known
 from tokenref.protocol.messages import HelloAnswer
@@ -52,6 +53,9 @@ class Wanted:
 
     old: Results | None = None
     """The run to compare with."""
+
+    strict: bool = False
+    """Whether another wrong answer than in that run counts, too."""
 
     _missing: set[Path] = field(default_factory=set, compare=False)
     """The files that this run has not written yet."""
@@ -160,7 +164,8 @@ class Wanted:
     ) -> tuple[list[Change], list[str], int]:
         """Return the changes, sentences about the comparison, and the exit code."""
         changed, found, code = [*changes(old, files, records)], notes(old, files), exit_code(files)
-        code = code if code > 1 else int(any(change.kind in WORSE for change in changed))
+        worse = WORSE | ({"another answer"} if self.strict else set())
+        code = code if code > 1 else int(any(change.kind in worse for change in changed))
         return changed, [said for said, _ in found], max(code, *(each for _, each in found), 0)
 
     def make(
@@ -220,6 +225,8 @@ class Wanted:
             said += f" (old ones: {as_before:,} kept{of_them}, {shorter:,} shortened, "
             said += f"{removed:,} removed)"
         todo = f"; replace each {UNEXPLAINED!r} by the reason" if count else ""
+        if any(DIFFERS in name for line in sums for name in line.causes):
+            todo += "; operations whose answers differ are not listed"
         yield f"{self.known} lists the failures in {said}{todo}"
 
     def _contents(
@@ -253,7 +260,13 @@ _NOTHING: Final = Catalogue(Path(), _NO_FILES, [], [])
 
 
 def _wanted(
-    html: Path | None, junit: Path | None, badge: Path | None, known: Path | None, old: Path | None
+    html: Path | None,
+    junit: Path | None,
+    badge: Path | None,
+    known: Path | None,
+    old: Path | None,
+    *,
+    strict: bool,
 ) -> Wanted:
     """Return the requested reports, after a check that they can be written."""
     for path in (html, junit, badge, known):
@@ -263,7 +276,9 @@ def _wanted(
         raise InputError(f"--write-known must be a new file, so that no reasons are lost: {known}")
     # Kept in memory, because the run may write its own results to the same path.
     kept = None if old is None else replace(read_results(old), data=old.read_bytes())
-    return Wanted(html, junit, badge, known, kept)
+    if strict and old is None:
+        raise click.UsageError("--other-answers needs --only-changes")
+    return Wanted(html, junit, badge, known, kept, strict)
 
 
 report_options: Final = options_as(
@@ -288,6 +303,13 @@ report_options: Final = options_as(
         type=FILE,
         help="Print only cases whose status differs from these results. Only new failures, lost "
         "answers and unexpected passes count.",
+    ),
+    strict=click.option(
+        "--other-answers",
+        "strict",
+        is_flag=True,
+        help="With --only-changes, wrong answers that are other ones now count, too: a known "
+        "difference may hide a new bug.",
     ),
 )
 """Adds the options to a command. It receives them as the argument `reports`."""

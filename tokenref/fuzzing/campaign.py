@@ -19,6 +19,7 @@ from dataclasses import replace
 from functools import lru_cache
 from itertools import count, takewhile
 from multiprocessing import get_context
+from operator import attrgetter
 from typing import Final
 
 import msgspec
@@ -29,10 +30,17 @@ from tokenref.engines.table import available
 from tokenref.errors import InputError
 from tokenref.fuzzing.comparing import Comparer, Outcome
 from tokenref.fuzzing.drawn_questions import questions_of
-from tokenref.fuzzing.findings import Finding, finding_of, keys_of, likely_bugs, question_of
+from tokenref.fuzzing.findings import (
+    Finding,
+    disagreement,
+    exact_key,
+    finding_of,
+    likely_bugs,
+    question_of,
+)
 from tokenref.fuzzing.journal import Group, Journal, summed
 from tokenref.fuzzing.plan import GROUP, Limits, Plan
-from tokenref.fuzzing.shrinking import shrunk
+from tokenref.fuzzing.shrinking import Shrunk, shrunk
 from tokenref.protocol.channel import Patience
 from tokenref.protocol.opening import imported, open_program
 from tokenref.result import without_values
@@ -121,15 +129,17 @@ def done_group(plan: Plan, comparer: Comparer, group: int, limits: Limits | None
             if outcome.fate != "failed" or kind in seen:
                 continue
             shrinking = Limits(seconds=0) if interrupted else limits
-            small = shrunk(outcome, comparer, shrinking)
+            kind_of = attrgetter("kind") if comparer.plain is comparer else _way
+            small = shrunk(outcome, comparer, shrinking, kind_of)
             interrupted = interrupted or small.was_interrupted
             engine = f"{comparer.name} {comparer.version}"
             finding = finding_of(outcome, small, index=first + place, seed=plan.seed, engine=engine)
-            if _is_known(comparer, finding, limits):
+            listed, is_same = _listed(comparer, finding, limits)
+            if is_same:
                 outcomes[place] = replace(outcome, fate="known")
                 continue
             seen.add(kind)
-            findings.append(finding)
+            findings.append(structs.replace(finding, perhaps=listed))
     counts = summed({each.question.op: {each.fate: 1}} for each in outcomes)
     lacking = [each for each in outcomes if each.fate == "unsupported"]
     declined = summed({e.question.op: {e.judgement.detail: 1}} for e in lacking)
@@ -150,27 +160,38 @@ _SECONDS_OF_KNOWN: Final = 0.5
 """Maximum time to shrink the question of a known difference."""
 
 
-def _is_known(comparer: Comparer, finding: Finding, limits: Limits) -> bool:
-    """Return whether a known difference, shrunk as the finding is, has one of its keys.
+@lru_cache(maxsize=4096)
+def _way(outcome: Outcome) -> tuple[str, ...]:
+    """Return how an answer is wrong. A question is shrunk only to others wrong in this way."""
+    whole = Shrunk(outcome, is_finished=False)
+    found = finding_of(outcome, whole, index=0, seed=0, engine="")
+    return outcome.kind[1], *disagreement(found)
 
-    Those that look most like it come first, because shrinking takes long.
+
+def _listed(comparer: Comparer, finding: Finding, limits: Limits) -> tuple[str, bool]:
+    """Return the title of the known difference that a finding may be, and whether it surely is.
+
+    It surely is if a listed record, shrunk as the finding is, becomes the same question with the
+    same wrong answer, whatever its tokens and numbers are. If it is only about the same operation,
+    it may be a new bug. Those that look most like it come first, because shrinking takes long.
     """
-    op, keys = str(finding.record["op"]), set(keys_of(finding))
+    op, key = str(finding.record["op"]), exact_key(finding)
     limits = structs.replace(limits, seconds=min(_SECONDS_OF_KNOWN, limits.seconds))
     name, message = (finding.subject or {}).get("name", ""), without_values(finding.detail)
 
     def unlike(outcome: Outcome) -> tuple[bool, bool, bool]:
         other = without_values(outcome.judgement.detail) != message
-        return outcome not in comparer.known_keys, outcome.question.name != name, other
+        return outcome not in comparer.known_shrunk, outcome.question.name != name, other
 
-    for outcome in sorted((o for o in comparer.known_failures if o.question.op == op), key=unlike):
-        if outcome not in comparer.known_keys:
-            small = shrunk(outcome, comparer, limits)
-            known = finding_of(outcome, small, index=0, seed=0, engine=comparer.name)
-            comparer.known_keys[outcome] = frozenset(keys_of(known))
-        if not keys.isdisjoint(comparer.known_keys[outcome]):
-            return True
-    return False
+    alike = sorted((o for o in comparer.known_failures if o.question.op == op), key=unlike)
+    for outcome in alike:
+        if outcome not in comparer.known_shrunk and _way(outcome)[1:] == disagreement(finding):
+            small = shrunk(outcome, comparer.plain, limits, _way)
+            found = finding_of(outcome, small, index=0, seed=0, engine=comparer.name)
+            comparer.known_shrunk[outcome] = exact_key(found)
+        if comparer.known_shrunk.get(outcome) == key:
+            return comparer.known_failures[outcome], True
+    return comparer.known_failures[alike[0]] if alike else "", False
 
 
 WAITING: Final = 64

@@ -38,12 +38,12 @@ from tokenref.floats import pack, type_of, unpack
 from tokenref.fuzzing.plan import Question
 from tokenref.goldens import GoldensError, golden, open_own, right_answer
 from tokenref.judge import FAILURES, judge
-from tokenref.known import Known
+from tokenref.known import Known, entry_for
 from tokenref.operations import ABOUT
 from tokenref.record import ROW_OPS, SAMPLER_OPS, Case, op_of
-from tokenref.result import length, without_values
+from tokenref.result import answer_digest, length, without_values
 from tokenref.rounding.verdicts import sampler_verdict
-from tokenref.rules import STANDARD
+from tokenref.rules import STANDARD, choices_of, other_rules
 from tokenref.subjects import OneSession
 from tokenref.verdicts import ErrorCode, Judgement, MustRefuse, Verdict
 
@@ -236,8 +236,11 @@ class Comparer:
         `ids_only` is as for `run_engine`.
         """
         self._known, self._records = known, records
-        self.known_keys: dict[Outcome, frozenset[Hashable]] = {}
-        """What `likely_bugs` recognises known failures by, of those that a finding needed."""
+        self.plain = Comparer(engine, ids_only=ids_only) if known else self
+        """The same without known differences, to shrink one."""
+
+        self.known_shrunk: dict[Outcome, Hashable] = {}
+        """What known failures are recognised by, of those that a finding was compared with."""
 
         self._ignored, self._ids_only = ignored, ids_only
         self.name, self.version = engine.name, engine.version
@@ -269,34 +272,50 @@ class Comparer:
         ]
 
     @cached_property
-    def known_failures(self) -> list[Outcome]:
-        """How the engine fails the records of its known differences."""
+    def known_failures(self) -> dict[Outcome, str]:
+        """How the engine fails the records of its known differences, each with its title."""
         if not self._known:
-            return []
+            return {}
         catalogues = [open_catalogue(), *(open_own(Path(path)) for path in self._records)]
         cases = [(case, catalogue) for catalogue in catalogues for case in catalogue.cases]
-        questions = []
+        questions, titles = [], []
         for case, catalogue in sorted(cases, key=lambda it: (op_of(it[0]), it[0].vocab or "")):
-            if is_large(case) or not any(e.covers(self.name, case.id) for e in self._known):
+            entry = entry_for(self.name, case.id, self._known)
+            if is_large(case) or entry is None:
                 continue
             subject = catalogue.subject(case.vocab)
             if not isinstance(subject, str) and length(case) <= _LONGEST_KNOWN:
                 name = catalogue.name(case.vocab) if case.vocab else ""
                 request = msgspec.to_builtins(case.input)
                 questions.append(Question(op_of(case), case.profile, subject, name, request))
-        return [each for each in self._compared(questions) if each.fate == "failed"]
+                titles.append(entry.title)
+        pairs = zip(self._compared(questions), titles, strict=True)
+        return {outcome: title for outcome, title in pairs if outcome.fate == "failed"}
+
+    @cached_property
+    def _known_choices(self) -> dict[tuple[str, str], set[tuple[str, Any]]]:
+        """The other choices of a rule that explain all known failures of a title and operation."""
+        found: dict[tuple[str, str], set[tuple[str, Any]]] = {}
+        for outcome, title in self.known_failures.items():
+            if outcome.judgement.status == "fail":
+                fitting, key = _fitting(outcome), (outcome.question.op, title)
+                found[key] = fitting & found.get(key, fitting)
+        return found
 
     def _is_known(self, outcome: Outcome) -> bool:
-        """Return whether a failure is known by its message. A wrong answer has no message.
+        """Return whether a failure is known by its message, or by a rule that explains the listed.
 
-        A crash with the same message is the same one in every operation.
+        A wrong answer has no message. If a rule gives it, it is known before it is shrunk, so that
+        no question that fails for another reason is shrunk to it.
         """
         status, op = outcome.judgement.status, outcome.question.op
+        if status == "fail":
+            known = [choices for (of, _), choices in self._known_choices.items() if of == op]
+            return any(known) and not _fitting(outcome).isdisjoint(set().union(*known))
         message = without_values(outcome.judgement.detail)
-        return status != "fail" and any(
-            each.judgement.status == status
+        return any(
+            (each.judgement.status, each.question.op) == (status, op)
             and without_values(each.judgement.detail) == message
-            and (status == "crash" or each.question.op == op)
             for each in self.known_failures
         )
 
@@ -319,6 +338,25 @@ class Comparer:
                     outcome = replace(outcome, fate="ignored")
                 outcomes.append(outcome)
         return outcomes
+
+
+def fitting_choices(
+    op: str, profile: str, request: Mapping[str, Any], out: Mapping[str, Any] | None
+) -> dict[tuple[str, Any], str]:
+    """Return the other choices, as point and choice, that give this answer, with their rules."""
+    asked = choices_of(op, profile)
+    if asked is None or out is None:
+        return {}
+    return {
+        (point, choice): name
+        for point, choice, name in other_rules(op, asked)
+        if answer_digest(op, SamplerSession(name).answer(op, request)) == answer_digest(op, Ok(out))
+    }
+
+
+def _fitting(outcome: Outcome) -> set[tuple[str, Any]]:
+    question, out = outcome.question, outcome.got.out if isinstance(outcome.got, Ok) else None
+    return {*fitting_choices(question.op, question.profile, question.request, out)}
 
 
 _LONGEST_KNOWN: Final = 2_000

@@ -32,7 +32,7 @@ import msgspec
 
 from bpe_ref import BpeError, TextRules, Vocabulary
 from bpe_ref.formats.plain_json import NamedVocabulary, dump_plain_json, parse_plain_json
-from tokenref.answers import Answer, Ok, Refused
+from tokenref.answers import Answer, Ok, Refused, request_text
 from tokenref.catalogue import shipped_subject, shipped_subjects
 from tokenref.errors import InputError
 from tokenref.floats import FloatsError, Strict, is_numbers, numbers_of
@@ -87,6 +87,9 @@ class Finding(Strict, frozen=True, kw_only=True, tag_field="kind", tag="finding"
 
     replaces: str = ""
     """The sum of the larger finding that this one replaces, if any."""
+
+    perhaps: str = ""
+    """The title of the known difference that it looks like, if any."""
 
     @property
     def sum(self) -> str:
@@ -330,11 +333,26 @@ def keys_of(finding: Finding) -> tuple[Key, Key]:
         how_often = "now and then" if finding.now_and_then else "only later"
         alike: Key = (how_often, "" if finding.status in {"crash", "timeout"} else op, how)
         return (*alike, 1), (*alike, 2)
+    if finding.status == "timeout":  # a program that hangs has no other sign of its cause
+        return (op, "timeout", 1), (op, "timeout", 2)
     alike = op, how, traits_of(finding)
     rule = record.get("profile")
     if op in TOKENIZER_OPS:  # there, the question decides which profile it is
         rule = (finding.subject or {}).get("name") if op in PIPELINE_OPS else ""
     return (*alike, "rule", str(rule)), (*alike, "shape", _shape(record.get("in")))
+
+
+def exact_key(finding: Finding) -> Hashable:
+    """Return what is equal for findings that are surely the same bug.
+
+    These are the question and where the answers differ, apart from which tokens and numbers.
+    """
+    request = {"row" if k in {"logits", "probs"} else k: v for k, v in finding.record["in"].items()}
+    if not request.keys().isdisjoint(spellings := {"text", "bytes", "recipe"}):
+        text = request_text(request)
+        plain = text if isinstance(text, str) else text.decode(errors="backslashreplace")
+        request = {k: v for k, v in request.items() if k not in spellings} | {"text": plain}
+    return keys_of(finding)[1][:-1], _shape(request), without_values(finding.detail, None)
 
 
 def _shape(request: Any) -> str:

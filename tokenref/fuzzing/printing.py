@@ -13,9 +13,8 @@ from rich.text import Text
 
 from bpe_ref.patterns.unicode_tables import category
 from sampling_ref import PROFILES
-from tokenref.answers import Ok, without_log
-from tokenref.engines.reference_samplers import SamplerSession
-from tokenref.fuzzing.comparing import Outcome
+from tokenref.answers import without_log
+from tokenref.fuzzing.comparing import Outcome, fitting_choices
 from tokenref.fuzzing.findings import Finding, LikelyBug, disagreement, said
 from tokenref.fuzzing.journal import Journal
 from tokenref.fuzzing.plan import GROUP, Plan
@@ -30,8 +29,7 @@ from tokenref.reports.terminal import (
     print_reasons,
     split_detail,
 )
-from tokenref.result import answer_digest
-from tokenref.rules import choices_of, other_rules, rule_of
+from tokenref.rules import rule_of
 from tokenref.subjects import SAMPLERS
 from tokenref.visible import visible
 
@@ -65,6 +63,8 @@ def print_finding(console: Console, finding: Finding, plan: Plan) -> None:
     elif finding.unfinished:
         smaller = "it may become smaller; with --state, the same command continues shrinking"
         lines.append(("but", smaller))
+    if finding.perhaps:
+        lines.append(("perhaps", f"the listed {visible(finding.perhaps)!r}, or a new bug"))
     if recent := _recent(f"{record['in'].get('text', '')}{record['in'].get('pair', '')}"):
         says = "other versions of Unicode may give it another class; patterns here follow 16.0"
         lines.append(("note", f"U+{ord(recent):04X}: {says}"))
@@ -109,19 +109,14 @@ def fitting_rules(
     >>> fitting_rules("top_k", "standard", row, {"keep": [1]})
     ['ties.highest-id']
     """
-    asked = choices_of(op, profile)
-    if asked is None or out is None:
-        return []
     found = []
-    for point, choice, name in other_rules(op, asked):
-        answer = SamplerSession(name).answer(op, request)
-        if answer_digest(op, answer) == answer_digest(op, Ok(out)):
-            engines = [
-                each.name
-                for each in PROFILES.values()
-                if any(s.step == op and s.choices.get(point) == choice for s in each.stages)
-            ]
-            found.append(f"{name} (of {', '.join(engines)})" if engines else name)
+    for (point, choice), name in fitting_choices(op, profile, request, out).items():
+        engines = [
+            each.name
+            for each in PROFILES.values()
+            if any(s.step == op and s.choices.get(point) == choice for s in each.stages)
+        ]
+        found.append(f"{name} (of {', '.join(engines)})" if engines else name)
     return found
 
 

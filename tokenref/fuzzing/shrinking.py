@@ -22,6 +22,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
+from operator import attrgetter
 from typing import Final
 
 import msgspec
@@ -70,9 +71,15 @@ class Shrunk:
 
 
 def shrunk(
-    failed: Outcome, comparer: Comparer, limits: Limits | None = None, most: int = MOST_TRIES
+    failed: Outcome,
+    comparer: Comparer,
+    limits: Limits | None = None,
+    kind: Callable[[Outcome], object] = attrgetter("kind"),
+    most: int = MOST_TRIES,
 ) -> Shrunk:
     """Return the smallest outcome that fails as this one does; it may be this one.
+
+    That is with the same `kind` of failure.
 
     `KeyboardInterrupt` does not pass through: it ends the search.
 
@@ -87,7 +94,7 @@ def shrunk(
     >>> smallest.is_finished
     True
     """
-    search = _Search(comparer, failed, most, time.monotonic() + (limits or Limits()).left())
+    search = _Search(comparer, failed, most, time.monotonic() + (limits or Limits()).left(), kind)
     fails_alone = True
     try:
         fails_again = search.fails_again()
@@ -116,10 +123,17 @@ def _vocabularies(question: Question) -> Iterator[Question]:
 class _Search:
     """The smallest failure so far, what was tried, and what is left of tries and of time."""
 
-    def __init__(self, comparer: Comparer, failed: Outcome, most: int, end: float) -> None:
+    def __init__(
+        self,
+        comparer: Comparer,
+        failed: Outcome,
+        most: int,
+        end: float,
+        kind: Callable[..., object],
+    ) -> None:
         self.best = failed
         self._comparer = comparer
-        self._kind = failed.kind
+        self._kind_of, self._kind = kind, kind(failed)
         self._left = most
         self._end = end
         restarts = failed.judgement.status in {"crash", "timeout"}
@@ -197,7 +211,7 @@ class _Search:
             if self._is_alone:
                 self._comparer.restart()
             for outcome in self._comparer.compare(batch):
-                if outcome.fate == "failed" and outcome.kind == self._kind:
+                if outcome.fate == "failed" and self._kind_of(outcome) == self._kind:
                     return outcome
         return None
 

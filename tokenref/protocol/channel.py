@@ -358,7 +358,8 @@ def _about_start(program: str) -> str:
             return f"; no program on the PATH is called {program}"
         if not path.parent.is_dir():
             return f"; the folder {path.parent} is missing"
-        near = get_close_matches(path.name, [each.name for each in path.parent.iterdir()], 1)
+        programs = [each.name for each in path.parent.iterdir() if os.access(each, os.X_OK)]
+        near = get_close_matches(path.name, programs, 1)
         return f"; its folder has {near[0]}" if near else "; is it built, and is this its folder?"
     return ""
 

@@ -7,6 +7,7 @@ A batch that fails is asked again one question at a time. If one of 64 questions
 takes two restarts; bisection would take seven.
 """
 
+import re
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -182,10 +183,8 @@ class ProtocolEngine:
             guilty += not isinstance(alone, list)
             answers += alone if isinstance(alone, list) else [alone]
         if not guilty and self._lost is None:
-            self.incidents.append(
-                f"{len(requests)} questions ({op}) failed in one run, but none of them failed "
-                f"alone: {together.message}{log_of_incident(together.log)}"
-            )
+            how = f" in a batch of {len(requests)} ({op}), of which no question failed alone"
+            self.incidents.append(incident_of(together.message, how, together.log))
         return answers
 
     def _try(
@@ -195,10 +194,10 @@ class ProtocolEngine:
         loading = session.loading
         try:
             instead = self._prepare(loading)
-        except _FAILURES as error:  # loading fails: it will not be tried again
+        except _FAILURES as error:
             assert loading is not None  # noqa: S101 - nothing else raises
             failure = self._fail(error, WHILE_LOADING)
-            instead = self._unloadable[loading.digest] = failure
+            instead = self._loaded_again(loading, failure)
         if self._lost is not None:
             return [self._lost] * len(requests)
         if instead is not None:
@@ -214,6 +213,21 @@ class ProtocolEngine:
             replace(answer, log=log) if isinstance(answer, Crashed) else answer
             for answer in answers
         ]
+
+    def _loaded_again(self, loading: Loading, failure: Crashed | TimedOut) -> Answer | None:
+        """Load again what crashed, perhaps by chance. If it fails, it will not be tried again."""
+        try:
+            if isinstance(failure, Crashed):
+                self.forgive(1)
+                instead = self._prepare(loading)
+                how = " once, at a vocabulary that was loaded when asked again"
+                if self._lost is None:
+                    self.incidents.append(incident_of(failure.message, how, failure.log))
+                return instead
+        except _FAILURES as error:
+            self._fail(error, WHILE_LOADING)
+        self._unloadable[loading.digest] = failure
+        return failure
 
     def _exchange(self, session: "ProtocolSession", op: str, requests: Requests) -> list[Answer]:
         """Send the questions and a run without questions, and read both answers."""
@@ -334,6 +348,16 @@ class ProtocolEngine:
             except OSError as error:
                 raise InputError(f"{path} cannot be written: {error.strerror}") from None
         return path
+
+
+def incident_of(message: str, how: str, log: str) -> str:
+    """Return a failure of no single question: what happened, how, the last words, and the log.
+
+    >>> incident_of("it was ended by SIGABRT; on standard error: 'a'", " once, at b", "")
+    "it was ended by SIGABRT once, at b; on standard error: 'a'"
+    """
+    happened, *words = re.split("(?=; (?:its last line )?on standard error: )", message, maxsplit=1)
+    return f"{happened}{how}{''.join(words)}{log_of_incident(log)}"
 
 
 def log_of_incident(log: str) -> str:

@@ -361,7 +361,7 @@ def last_words(log: str) -> str:
 
     It is the last line, without notes of Rust, or a sanitizer's summary, and before it the last one
     that names an error, as Node ends with another line. Both together have at most 200 characters.
-    The folders in a summary are left out.
+    The folders in a summary are left out. A leak has its first frame behind `malloc`.
 
     >>> last_words("one\ntwo\n")
     "; its last line on standard error: 'two'"
@@ -369,6 +369,8 @@ def last_words(log: str) -> str:
     "; on standard error: 'TypeError: x is null ... Node.js v20.1.0'"
     >>> last_words("==7==ERROR: ASan: overflow\n  #0 f\nSUMMARY: /a/b.c:3 in f\n==7==ABORTING")
     "; on standard error: '==7==ERROR: ASan: overflow ... SUMMARY: …/b.c:3 in f'"
+    >>> last_words("ERROR: LSan\n  #0 0x7 in malloc\n  #1 0x8 in f /a.c:3\nSUMMARY: 9 leaked")
+    "; on standard error: 'ERROR: LSan ... in f …/a.c:3, SUMMARY: 9 leaked'"
     """
     lines = [line for line in log.splitlines() if line.strip() and not line.startswith("note: ")]
     last = (_SUMMARY.findall(log) or lines or [""])[-1]
@@ -376,6 +378,8 @@ def last_words(log: str) -> str:
     if not errors or last in errors[-1]:
         return f"; its last line on standard error: {last[-200:]!r}" if last else ""
     is_summary = last.startswith("SUMMARY: ")
+    if "leaked" in last and (frame := re.search(r"^ +#1 0x\w+ (in .+)", log, re.MULTILINE)):
+        last = f"{frame[1]}, {last}"
     last = re.sub(r"[^\s(]*/(?=[^\s/])", "…/", last)[:95] if is_summary else last[-40:]
     return f"; on standard error: {f'{errors[-1][: 195 - len(last)]} ... {last}'!r}"
 

@@ -55,28 +55,36 @@ def junit_report(files: Sequence[Results], catalogue: Catalogue) -> bytes:
 
 
 def _tests(results: Results, entry: EngineEntry, catalogue: Catalogue) -> Iterator[str]:
-    """Yield the test of each case of an engine."""
+    """Yield the test of each case of an engine, and one for all of an operation that it lacks."""
+    lacking: Counter[tuple[str, str]] = Counter()
     reasons = {known.title: known.reason for known in results.header.differences}
     options, records, names = options_again(results.header), catalogue.records, catalogue.names
     for line in results.cases():
         if line.engine == entry.name and line.status in FAILURES:
             again = command_again(entry, line.id, options)
             yield _case(line, about=about_failure(line, records.get(line.id), again, names))
+        elif line.engine == entry.name and line.detail.startswith("does not declare the operation"):
+            lacking[line.op, line.detail] += 1
         elif line.engine == entry.name:
             yield _case(line, reasons.get(line.known, ""))
+    for (op, why), count in lacking.items():
+        test = _attributes({"classname": op, "name": f"all {count:,} records"})
+        message = _attributes({"message": f"unsupported: {why}"})
+        yield f"<testcase{test}><skipped{message}/></testcase>\n"
 
 
 def _suite(name: str, sums: EngineLine, tests: Iterable[str]) -> Iterator[str]:
     """Yield the parts of one suite."""
+    tests = [*tests]
     counts = Counter(sums.statuses)
     failed = sum(counts[status] for status in FAILURES)
     no_case = bool(sums.stale) + bool(sums.incidents)
     attributes = {
         "name": name,
-        "tests": counts.total() + no_case + bool(sums.trouble),
+        "tests": len(tests) + no_case + bool(sums.trouble),
         "failures": failed + no_case,
         "errors": int(bool(sums.trouble)),
-        "skipped": counts.total() - failed - counts["pass"],
+        "skipped": len(tests) - failed - counts["pass"],
     }
     yield f"<testsuite{_attributes(attributes)}>\n"
     yield from tests

@@ -1,16 +1,20 @@
 """The failures of results files as a new list of known differences, without the reasons."""
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Final
 
 import msgspec
 
+from tokenref.answers import without_log
 from tokenref.catalogue import Selection
+from tokenref.diagnosis.facts import DIFFERS
 from tokenref.judge import FAILURES
 from tokenref.known import Known, is_own
 from tokenref.reports.results import CaseLine, Results, distinct
+from tokenref.result import without_values
 from tokenref.visible import visible
 
 _NOT_SEEN: Final = frozenset({"", "not_run", "unsupported"})
@@ -30,7 +34,8 @@ def known_list(
     part also others. So does a pattern whose cases were not answered. The second list has the
     entries of which no case was run. There is a new entry for each engine, likely cause (else
     operation) and status of other failures. Its reason is `UNEXPLAINED`, which is too short: the
-    list is refused until somebody has written reasons.
+    list is refused until somebody has written reasons. So has each fault that is an incident.
+    Failures of operations whose answers differ have none: another run fails others.
     """
     groups: dict[tuple[str, str, str], list[CaseLine]] = {}
     says: dict[str, str] = {}
@@ -44,7 +49,8 @@ def known_list(
             statuses[line.engine][line.id] = line.status
             if line.status in FAILURES - {"xpass"}:
                 title = line.cause or f"{line.op}, no known cause"
-                groups.setdefault((line.engine, title, line.status), []).append(line)
+                if DIFFERS not in title:  # otherwise the next run fails others
+                    groups.setdefault((line.engine, title, line.status), []).append(line)
         is_part = bool({*Selection().named(), "records"} & results.header.selection.keys())
         for entry in results.header.engines:
             of_engine = statuses[entry.name]
@@ -77,7 +83,39 @@ def known_list(
             f"# {visible(says.get(title, f'{title}: {len(lines):,}'))}.\n"
             f"# For example {visible(first.id)}: {visible(first.detail)}\n{_entry(new)}"
         )
-    return "\n".join(parts or ["known = []\n"]).encode(), kept, not_run, len(groups)
+    faults = {
+        (name, pattern): without_log(said)
+        for results in files
+        for name, sums in results.engines.items()
+        for said in sums.incidents
+        if (pattern := _pattern_of(without_log(said)))
+    }
+    for (engine, pattern), said in faults.items():
+        title = f"{said.partition(';')[0][:60]}, now and then"
+        new = Known(
+            title=title, engine=engine, cases=[pattern], status="incident", reason=UNEXPLAINED
+        )
+        parts.append(f"# For example: {visible(said)}\n{_entry(new)}")
+    count = len(groups) + len(faults)
+    return "\n".join(parts or ["known = []\n"]).encode(), kept, not_run, count
+
+
+_FAULT: Final = re.compile(
+    "(after bye, [^;]*|.*?(?= in a batch of | once, at ))[^;]*(; .*?)?(; ask again with .*)?"
+)
+
+
+def _pattern_of(sentence: str) -> str:
+    """Return a pattern for all incidents of one fault, or nothing for one that is no such.
+
+    >>> _pattern_of("it ended once, at a; on standard error: 'no GPU 1'; ask again with --id a")
+    '*it ended*; on standard error: ?no GPU **'
+    """
+    found = _FAULT.fullmatch(sentence)
+    said = (
+        "*".join(without_values(part or "", None) for part in found.groups()[:2]) if found else ""
+    )
+    return f"*{re.sub('[][?]', '?', said).replace('error: ', 'error: ?')}*" if found else ""
 
 
 def _without_passing(entry: Known, statuses: Mapping[str, str], *, is_part: bool) -> Known:

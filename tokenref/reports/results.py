@@ -186,6 +186,9 @@ class EngineLine(_Strict, frozen=True, kw_only=True, tag="engine"):
     incidents: list[str] = []
     """Failures that no single case caused."""
 
+    known_incidents: int = 0
+    """How many other ones are known differences."""
+
     restarts: int = 0
     only_ids: int = 0
     """Answers to `tokenize` that pass, of which only the ids were compared."""
@@ -397,6 +400,7 @@ def _total(lines: Sequence[EngineLine], statuses: Mapping[str, int]) -> EngineLi
         stale=distinct(chain.from_iterable(line.stale for line in lines)),
         exit=max(line.exit for line in lines),
         incidents=distinct(chain.from_iterable(line.incidents for line in lines)),
+        known_incidents=sum(line.known_incidents for line in lines),
         restarts=sum(line.restarts for line in lines),
         only_ids=sum(line.only_ids for line in lines),
         causes={name: ". ".join(distinct(said)) for name, said in causes.items()},
@@ -488,6 +492,9 @@ def badge(files: Sequence[Results], code: int) -> bytes:
         ends = sum(line.status == "xfail" and (line.engine, line.known) in ending for line in cases)
         if ends:
             message, color = f"{message}, {ends:,} known to crash or hang", "yellow"
+        if happened := sum(line.known_incidents for line in lines):
+            color = "yellow"
+            message += f", {happened:,} known incident{'s' * (happened > 1)}"
         message += ", only ids compared" if any(line.only_ids for line in lines) else ""
     shown = {"schemaVersion": 1, "label": "tokenref", "message": message, "color": color}
     return canonical_json(shown) + b"\n"
@@ -623,6 +630,7 @@ def engine_line(run: Run) -> EngineLine:
         stale=run.stale,
         exit=run.exit_code,
         incidents=[bounded(each, 3 * LONGEST_DETAIL) for each in run.incidents],
+        known_incidents=run.known_incidents,
         restarts=run.restarts,
         only_ids=sum(result.judgement.remark == "only ids" for result in run.results),
         causes={each.name: each.sentence for each in run.diagnoses},
