@@ -305,7 +305,8 @@ class Comparer:
     def _is_known(self, outcome: Outcome) -> bool:
         """Return whether a failure is known by its message, or by a rule that explains the listed.
 
-        A wrong answer has no message. If a rule gives it, it is known before it is shrunk, so that
+        A crash that says more than how it ended is the same one in every operation. A wrong answer
+        has no message. If a rule gives it, it is known before it is shrunk, so that
         no question that fails for another reason is shrunk to it.
         """
         status, op = outcome.judgement.status, outcome.question.op
@@ -314,8 +315,9 @@ class Comparer:
             return any(known) and not _fitting(outcome).isdisjoint(set().union(*known))
         message = without_values(outcome.judgement.detail)
         return any(
-            (each.judgement.status, each.question.op) == (status, op)
+            each.judgement.status == status
             and without_values(each.judgement.detail) == message
+            and (each.question.op == op or (status == "crash" and ": " in message))
             for each in self.known_failures
         )
 
