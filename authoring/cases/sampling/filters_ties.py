@@ -143,8 +143,7 @@ def _cuts() -> Iterator[FilterCase]:
                 f"{slug}-{profile.rpartition('.')[2]}",
                 row,
                 params,
-                f"The cut falls between equal tokens: {rule}. "
-                "Unstable sorts give another set.",
+                f"The cut falls between equal tokens: {rule}. Unstable sorts give another set.",
                 _flags(row, *(("Least",) if "least" in params else ())),
                 profile=profile,
                 keep=keep,
