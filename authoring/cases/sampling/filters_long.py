@@ -112,7 +112,7 @@ def _of_row(name: str) -> Iterator[FilterCase]:
                 long_row(name),
                 params,
                 f"{size:,} tokens with five heavy ones far apart: block-wise sorts, 16-bit ids, "
-                "and sums that lose the light third of the mass, keep others.",
+                "and sums that lose the light third, keep others.",
                 (*flags, *_more(op)),
                 keep=None if count is None else sorted(heavy(size)[:count]),
             )
