@@ -1705,6 +1705,26 @@ def test_what_a_random_program_fails_is_not_listed_and_is_said_to_be_random_only
     assert known.read_text("utf-8") == "known = []\n"
 
 
+def test_incidents_of_one_fault_are_one_line_and_one_entry(tmp_path: Path) -> None:
+    """A crash may leave nothing on standard error, so only its signal tells what it was."""
+    change = """
+        asked += 1
+        if asked % 25 == 0:
+            os.abort()
+    """
+    command = changed(tmp_path, change, before="import os; asked = 0")
+    known = tmp_path / "known.toml"
+    run = ("check", "--cmd", command, "--op", "greedy", "--restarts", "1000")
+    shown = tokenref(*run, "--write-known", known)
+    assert shown.exit_code == 1
+    assert shown.output.count("SIGABRT") == 1
+    assert re.search("; and [1-9] more like it", shown.output)
+    text = known.read_text("utf-8")
+    assert text.count("[[known]]") == text.count('"*it was ended by SIGABRT*"') == 1
+    known.write_text(text.replace("TODO: why?", "Nobody knows why it gives up."), "utf-8")
+    assert tokenref(*run, "--known", known).exit_code == 0
+
+
 def test_a_program_that_is_given_up_is_not_said_to_answer_otherwise(tmp_path: Path) -> None:
     change = """
         asked += 1

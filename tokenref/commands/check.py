@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from bpe_ref.encoders import NOT_BPE
-from tokenref.answers import Engine, without_log
+from tokenref.answers import Engine, condensed
 from tokenref.catalogue import CANARY, Catalogue, Selection, is_large
 from tokenref.commands.endings import terminated_in_order
 from tokenref.commands.options import (
@@ -250,10 +250,8 @@ def _run_all(
             every = incidents_of(entry)  # it may fail when it is closed
             listed = differences_of(how["known"], entry.name, entry.version)
             runs[-1].take_incidents(every, listed)
-            for each in every:
-                if each not in runs[-1].incidents:
-                    short = without_log(each).partition("; ask again")[0]
-                    print_line(bar.console, f"known: {entry.name}: {short}", "yellow")
+            for each in condensed(said for said in every if said not in runs[-1].incidents):
+                print_line(bar.console, f"known: {entry.name}: {each}", "yellow")
             bar.remove_task(task)
     alone = partial(Sessions, catalogue=catalogue, ids_only=how["ids_only"])
     _note_what_passes_alone(runs, available, alone)

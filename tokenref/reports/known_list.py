@@ -8,7 +8,7 @@ from typing import Final
 
 import msgspec
 
-from tokenref.answers import without_log
+from tokenref.answers import fault_of, without_log
 from tokenref.catalogue import Selection
 from tokenref.diagnosis.facts import DIFFERS
 from tokenref.judge import FAILURES
@@ -84,38 +84,33 @@ def known_list(
             f"# For example {visible(first.id)}: {visible(first.detail)}\n{_entry(new)}"
         )
     faults = {
-        (name, pattern): without_log(said)
+        (name, fault_of(said)): without_log(said)
         for results in files
         for name, sums in results.engines.items()
         for said in sums.incidents
-        if (pattern := _pattern_of(without_log(said)))
     }
-    for (engine, pattern), said in faults.items():
-        title = f"{said.partition(';')[0][:60]}, now and then"
-        new = Known(
-            title=title, engine=engine, cases=[pattern], status="incident", reason=UNEXPLAINED
-        )
-        parts.append(f"# For example: {visible(said)}\n{_entry(new)}")
-    count = len(groups) + len(faults)
+    for (engine, (happened, words)), said in faults.items():
+        if happened:
+            new = Known(
+                title=f"{happened}, now and then",
+                engine=engine,
+                cases=[_pattern_of(happened, words)],
+                status="incident",
+                reason=UNEXPLAINED,
+            )
+            parts.append(f"# For example: {visible(said)}\n{_entry(new)}")
+    count = len(groups) + sum(bool(happened) for _, (happened, _) in faults)
     return "\n".join(parts or ["known = []\n"]).encode(), kept, not_run, count
 
 
-_FAULT: Final = re.compile(
-    "(after bye, [^;]*|.*?(?= in a batch of | once, at ))[^;]*(; .*?)?(; ask again with .*)?"
-)
+def _pattern_of(*parts: str) -> str:
+    """Return a pattern for all incidents of one fault.
 
-
-def _pattern_of(sentence: str) -> str:
-    """Return a pattern for all incidents of one fault, or nothing for one that is no such.
-
-    >>> _pattern_of("it ended once, at a; on standard error: 'no GPU 1'; ask again with --id a")
+    >>> _pattern_of("it ended", "; on standard error: 'no GPU 1'")
     '*it ended*; on standard error: ?no GPU **'
     """
-    found = _FAULT.fullmatch(sentence)
-    said = (
-        "*".join(without_values(part or "", None) for part in found.groups()[:2]) if found else ""
-    )
-    return f"*{re.sub('[][?]', '?', said).replace('error: ', 'error: ?')}*" if found else ""
+    said = "*".join(without_values(part, None) for part in parts if part)
+    return f"*{re.sub('[][?]', '?', said).replace('error: ', 'error: ?')}*"
 
 
 def _without_passing(entry: Known, statuses: Mapping[str, str], *, is_part: bool) -> Known:

@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from bpe_ref.tracing import show_token
-from tokenref.answers import without_log
+from tokenref.answers import condensed
 from tokenref.catalogue import CANARY, Catalogue
 from tokenref.corpus import Comparison, CorpusResult, CorpusStatus, Tokens
 from tokenref.diagnosis.diagnose import UNSPECIFIC, is_of_few, is_vague
@@ -216,9 +216,7 @@ def print_line(console: Console, line: str, style: str = "", above: str = "") ->
 def print_incidents(console: Console, incidents: Mapping[str, Iterable[str]]) -> bool:
     """Print failures that no single question caused, by engine. Return whether there are any."""
     found = [
-        f"{name}: {without_log(each)}"
-        for name, of_engine in incidents.items()
-        for each in of_engine
+        f"{name}: {each}" for name, of_engine in incidents.items() for each in condensed(of_engine)
     ]
     for sentence in found:
         print_line(console, sentence, "red", above="\n")
@@ -308,7 +306,7 @@ def _print_failures(console: Console, summary: Summary) -> None:
     name, sums = summary.entry.name, summary.sums
     for sentence in [
         *(f"{name}: the run is invalid: {trouble}" for trouble in sums.trouble),
-        *(f"{name}: {without_log(incident)}" for incident in sums.incidents),
+        *(f"{name}: {incident}" for incident in condensed(sums.incidents)),
         *(f"a known difference did not occur: {stale}" for stale in sums.stale),
     ]:
         print_line(console, sentence, "red", above="\n")
