@@ -165,7 +165,7 @@ def _print_likely_causes(engine: Engine, journal: Journal, restarts: int) -> Non
         how: dict[str, Any] = {"known": plan.known, "ids_only": plan.ids_only}
         run = run_engine(engine, cases, catalogue, progress=shown, **how)
     is_one = len(run.diagnoses) == 1 and len(run.diagnoses[0].ids) == len(run.failures)
-    for each in run.diagnoses:
+    for each in () if run.trouble else run.diagnoses:  # a part of the records may mislead
         where = f"golden records of {', '.join(ops)}"
         sentence = f"{where}: {each.sentence}, for example {each.ids[0]}"
         if is_one and len(likely_bugs(answered)) > 1:

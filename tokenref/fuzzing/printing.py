@@ -256,7 +256,8 @@ def _lines(bug: LikelyBug) -> list[str]:
     often = " intermittently" if first.now_and_then else ""
     often = " after other questions" if first.only_later else often
     how = f"{status}{often}{' at' if len(where) > 1 else ':'} {where[-1]}"
-    lines = [f"{first.record['id']}  {how}"]
+    perhaps = f", perhaps the listed {first.perhaps!r}" if first.perhaps else ""
+    lines = [f"{first.record['id']}  {how}{perhaps}"]
     if bug.others:
         ids = [str(finding.record["id"]) for finding in bug.others]
         lines.append(f"{_counted(len(ids), 'more finding')} like it: {_some(ids)}")
