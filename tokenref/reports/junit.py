@@ -68,8 +68,8 @@ def _tests(results: Results, entry: EngineEntry, catalogue: Catalogue) -> Iterat
         elif line.engine == entry.name:
             yield _case(line, reasons.get(line.known, ""))
     for (op, why), count in lacking.items():
-        test = _attributes({"classname": op, "name": f"all {count:,} records"})
-        message = _attributes({"message": f"unsupported: {why}"})
+        test = _attributes({"classname": op, "name": "all records"})
+        message = _attributes({"message": f"unsupported: {why} ({count:,} records)"})
         yield f"<testcase{test}><skipped{message}/></testcase>\n"
 
 
