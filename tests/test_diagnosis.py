@@ -32,7 +32,7 @@ from tokenref.catalogue import Catalogue, open_catalogue
 from tokenref.cli import main
 from tokenref.diagnosis import RAISES
 from tokenref.diagnosis.diagnose import _in_most, diagnose, is_of_few
-from tokenref.diagnosis.facts import DIFFERS, _right, facts_of, result_of
+from tokenref.diagnosis.facts import DIFFERS, ORDERED, PADDED, _right, facts_of, result_of
 from tokenref.diagnosis.misread_questions import allowed_of, words_of
 from tokenref.diagnosis.misreadings import misread, usual
 from tokenref.diagnosis.questions import PROPERTIES
@@ -429,6 +429,26 @@ def test_a_program_that_hangs_on_long_texts_is_not_called_quadratic() -> None:
     assert found.sentence == (
         "1 text of 254 or more characters got no answer in time, but one of 192 took only 4.5e-05 s"
     )
+
+
+def test_a_known_wrong_answer_is_an_answer_in_time() -> None:
+    """So a program that hangs is not said to take quadratic time because of its other bugs."""
+    seen = [
+        Result(case("shortest", "a" * 14), Judgement("pass"), 0.05),
+        Result(case("short", "a" * 90), Judgement("xfail"), 0.05, got="{'ids': [1]}"),
+        Result(case("long", "a" * 101), Judgement("timeout"), 550),
+    ]
+    assert [each.name for each in diagnose(seen, Known([]))] == ["no answer"]
+
+
+@pytest.mark.parametrize(("longest", "is_named"), [(14, True), (30, False)])
+def test_texts_that_are_cut_have_their_length_in_common(longest: int, is_named: bool) -> None:
+    seen = [
+        Result(case(f"of-{n}", "a" * n), Judgement("fail" if 14 < n != longest else "pass"))
+        for n in range(5, 31)
+    ]
+    says = "all texts of 15 or more characters fail, and all shorter ones pass"
+    assert any(says in each.sentence for each in diagnose(seen, Known([]))) == is_named
 
 
 @pytest.mark.parametrize(("seconds", "is_named"), [(0.01, True), (0.2, True), (1.0, False)])
@@ -2369,6 +2389,22 @@ def test_another_order_is_added_only_if_rows_are_not_padded_as_well(
     failed = [Result(c, Judgement("fail"), answer="1", facts=(order,)) for c in cases]
     (found,) = diagnose(failed, known)
     assert (order in found.sentence) == says_order
+
+
+def test_a_layout_with_padding_is_not_said_to_be_an_order_alone(catalogue: Catalogue) -> None:
+    """A kernel may round the size of the vocabulary up, and read padding."""
+
+    def rounded_up(session: SamplerSession, op: str, request: Mapping[str, Any]) -> Answer:
+        padded = request.get("vocab_size", 32) % 32 and "probs" not in request["rows"][0]
+        return session.answer(op, {**request, "vocab_size": 5} if padded else request)
+
+    names = [f"{op}-mixed-and-padded" for op in ("top-k", "top-p", "min-p", "draw")]
+    cases = [catalogue.records[f"sampling/batch/long/{name}"] for name in names]
+    found = run(SamplersWithHandler(handle=rounded_up), cases, catalogue)
+    assert len(found.failures) == len(cases)
+    assert all(each.facts[-2:] == (PADDED, ORDERED) for each in found.failures)
+    (said,) = diagnose(found.results, Known([]))
+    assert PADDED in said.sentence
 
 
 def test_numbers_that_are_nan_are_shown_and_named(catalogue: Catalogue) -> None:

@@ -361,6 +361,22 @@ def padding_of_long_rows_is_shared_in(request: dict[str, Any]) -> Mapping[str, A
     return _with_padding(request, is_one and _size(request["rows"][0]) > _LONG)
 
 
+@answering("batch", _batch("softmax", [{"logits": pack([0.0])}, {"logits": pack([200.0])}]))
+@other_rows
+def largest_of_the_first_row(rows: list[Any], request: Request) -> Sequence[Any]:
+    """Exponentials of all rows are of the distance to the largest logit of the first one."""
+    given = [row.get("logits", {}) for row in request["rows"]]
+    if request["op"] not in {"softmax", "logprobs"} or not all("f32" in row for row in given):
+        return rows
+    most = [max(unpack(row)[: request.get("vocab_size")]) for row in given]
+    changed = []
+    for number, row in enumerate(rows):
+        ((part, right),) = row.items()
+        overflows = not -103 < most[number % len(most)] - most[0] < 88
+        changed.append({part: pack([nan] * len(unpack(right)))} if overflows else row)
+    return changed
+
+
 @answering("batch", _batch("softmax", [{"logits": pack([0.0, 1.0], "f16")}], vocab_size=1))
 @other_question
 def padding_of_halves_is_a_token(request: dict[str, Any]) -> Mapping[str, Any]:

@@ -408,6 +408,15 @@ def temperature_is_never_applied(session: SamplerSession, op: str, request: Requ
     return ignored(session, op, request)
 
 
+@answering("temperature", {**row_request([1.0], temperature=0.7), "logits": pack([1.0], "f16")})
+@other_question
+def temperature_in_the_type_of_the_row(request: dict[str, Any]) -> Mapping[str, Any]:
+    """The temperature is rounded to the type of the logits."""
+    given, dtype = unpack_parameters(request["params"]), type_of(request["logits"])
+    given["temperature"] = nearest(given.get("temperature", 1.0), dtype)
+    return {"params": pack_parameters(given)} if dtype in {"f16", "bf16"} else {}
+
+
 @answering("softmax", {"logits": pack([0.0, -inf])})
 @other_row
 def softmax_adds_a_little(_before: list[float], after: list[float], _: Request) -> Sequence[float]:

@@ -22,7 +22,7 @@ import msgspec
 
 from tokenref.answers import Ok
 from tokenref.catalogue import CANARY
-from tokenref.diagnosis.facts import DIFFERS, ORDERED, REFUSED, VAGUE
+from tokenref.diagnosis.facts import DIFFERS, ORDERED, PADDED, REFUSED, VAGUE
 from tokenref.diagnosis.questions import property_of_failures, too_slow
 from tokenref.diagnosis.row_facts import ALL_WRONG, AT_THE_END, OF_ANY_SUM, ROUGHLY
 from tokenref.diagnosis.signatures import (
@@ -304,7 +304,7 @@ class _Naming:
             return
         counts = Counter(fact for record in telling for fact in valid[record].facts)
         for fact, count in counts.items():
-            if (fact == ORDERED or not is_vague(fact)) and count >= fewest:
+            if (fact in {PADDED, ORDERED} or not is_vague(fact)) and count >= fewest:
                 records = [record for record in telling if fact in valid[record].facts]
                 self.name(fact, f"have in common: {fact}", records)
                 return
@@ -444,7 +444,12 @@ class _Naming:
         ordered = {seen.case.id for seen in self.failed.values() if ORDERED in seen.facts}
         sizes = (getattr(case.input, "vocab_size", msgspec.UNSET) for case in self._cases(ids))
         is_telling = any(size is msgspec.UNSET for size in sizes)  # not all are padded as well
-        if group != ORDERED and len(ids) >= FEWEST and ordered.issuperset(ids) and is_telling:
+        if (
+            group not in {PADDED, ORDERED}
+            and len(ids) >= FEWEST
+            and ordered.issuperset(ids)
+            and is_telling
+        ):
             says = f"{says}; in all of them, {ORDERED}"
         if count := len(self.unclear.intersection(ids)) if not is_of_few(group) else 0:
             they = "they are long or have" if count > 1 else "it is long or has"

@@ -43,6 +43,12 @@ DIFFERS: Final = (
 ORDERED: Final = "rows lie in another order in memory: perhaps `order` is ignored"
 """A fact about batches with a layout."""
 
+PADDED: Final = (
+    "rows are padded, and lie in another order in memory: perhaps `vocab_size` or `order` is "
+    "ignored"
+)
+"""The same fact about batches that have padding, too."""
+
 VAGUE: Final = frozenset(
     {
         "one token more is kept",
@@ -52,6 +58,7 @@ VAGUE: Final = frozenset(
         "the token is the one before",
         AS_BEFORE,
         *NO_FILTER,
+        PADDED,
         ORDERED,
     }
 )
@@ -128,6 +135,7 @@ def _facts(case: Case, out: Mapping[str, Any]) -> Iterator[str]:
     yield from _of_batch(right["rows"], out["rows"], asked)
     order = [] if batch.layout is msgspec.UNSET else batch.layout.order
     if order != sorted(order):
+        yield from [PADDED] * (batch.vocab_size is not msgspec.UNSET)
         yield ORDERED
 
 

@@ -123,7 +123,10 @@ def property_of_failures(
     """
     seen = [each.case for here in by_place(failed).values() for each in here.values()]
     wrong = [case for case in seen if case.vocab is None]
-    right = [case for case in passed if not isinstance(case.verdict, MustRefuse)] if wrong else []
+    right = [case for case in passed if not isinstance(case.verdict, MustRefuse)]
+    if not wrong:
+        pairs = ((op, _from_a_length_on(op, seen, right)) for op in ops)
+        return {op: says for op, says in pairs if says}
     if all(op_of(case) in {"batch", "stat_batch"} for case in wrong):
         batches = [case for case in right if op_of(case) in {"batch", "stat_batch"}]
         if says := _property_of(wrong, batches):
@@ -135,6 +138,17 @@ def property_of_failures(
                 of_op[op][is_right].append(case)
     found = {op: _property_of(*cases) for op, cases in of_op.items()}
     return {op: says for op, says in found.items() if says}
+
+
+def _from_a_length_on(op: str, wrong: Sequence[Case], right: Sequence[Case]) -> str:
+    """Return from which length on all texts fail, if none that is shorter does."""
+    late, early = ([length(c) for c in cases if op_of(c) == op] for cases in (wrong, right))
+    if min(len(late), len(early)) < _MANY_TEXTS or min(late) <= max(early):
+        return ""
+    return f"all texts of {min(late):,} or more characters fail, and all shorter ones pass"
+
+
+_MANY_TEXTS: Final = 5
 
 
 def _property_of(wrong: Sequence[Case], right: Sequence[Case]) -> str:
@@ -164,7 +178,10 @@ def too_slow(results: Iterable[Result]) -> Diagnosis | None:
         for each in results
         if isinstance(each.case.input, TextInput)
     ]
-    answered = [(size, time) for size, time, each in timed if each.status in {"pass", "fail"}]
+    # A known wrong answer is an answer, too.
+    answered = [
+        (size, time) for size, time, each in timed if each.status in {"pass", "fail"} or each.got
+    ]
     longest = max((size for size, _ in answered), default=0)
     late = [(size, time, each) for size, time, each in timed if each.status == "timeout"]
     beyond = [(size, time) for size, time, _ in late if size > longest]

@@ -19,7 +19,7 @@ import msgspec
 import pytest
 
 from bpe_ref.cutting.splitting import Chunk
-from tokenref.answers import UNDECLARED, Declared, Ok, Refused, as_text, condensed, request_text
+from tokenref.answers import UNDECLARED, Declared, Ok, Refused, as_text, request_text
 from tokenref.catalogue import LARGE, Catalogue, is_large, open_catalogue
 from tokenref.files import files_named
 from tokenref.floats import FloatsError, Type, is_numbers, pack, type_of, unpack
@@ -442,4 +442,4 @@ def driven(
     for reason in {reason: None for each in sessions.values() for reason in each.lost}:
         incidents.append(f"the engine was abandoned: {reason}")
     if incidents:
-        pytest.fail(f"{engine.name}: {'; '.join(condensed(incidents))}", pytrace=False)
+        pytest.fail(f"{engine.name}: {'; '.join(incidents)}", pytrace=False)

@@ -92,6 +92,7 @@ def _case(
 def drafts() -> Iterator[SamplerDraft]:
     """Yield the cases."""
     yield from _many_rows()
+    yield from _far_apart()
     for count, size in SHAPES:
         yield from _long_rows(count, size)
     for size, whole in PADDED:
@@ -140,6 +141,16 @@ def _many_rows() -> Iterator[SamplerDraft]:
                 f"{count}-rows", "frequency_penalty", biased, f"{says} penalty and history, every "
                 "fourth one empty.", told_rows("logits"), flags=["BatchParameters"],
             )  # fmt: skip
+
+
+def _far_apart() -> Iterator[SamplerDraft]:
+    """Yield rows whose largest logits are too far apart for exponentials of 32 bits."""
+    rows = [{"logits": pack([most - 1.0, most])} for most in (1.0, 201.0, -199.0)]
+    for op, part, units in _SHARES:
+        yield _case(
+            "far-apart", op, rows, "Each row has its own largest logit: with that of the first one, "
+            "exponentials of the others overflow or vanish.", told_rows(part, units),
+        )  # fmt: skip
 
 
 # ---- long rows

@@ -96,7 +96,7 @@ def _disagreements() -> Iterator[FilterCase]:
                 f"{slug}-{name}",
                 row,
                 {"p": nearest(p, "f32")},
-                "On this row engines are known to give different sets for the same p: at equality, "
+                "On this row engines give different sets for the same p: at equality, "
                 "between equals, and about the token that crosses p.",
                 ("Published", "Dyadic", "Ties", "Crossing"),
                 profile=rule,

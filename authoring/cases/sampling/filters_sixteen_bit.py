@@ -65,8 +65,8 @@ def _usual() -> Iterator[FilterCase]:
                 f"{dtype}-usual",
                 logits(*NUMBERS, dtype=dtype),
                 params,
-                "Logits of 16 bits are widened before anything is calculated: with shares or sums "
-                "of 16 bits other tokens stay.",
+                "Logits of 16 bits are widened first: with shares or sums of 16 bits other tokens "
+                "stay.",
                 flags=("Unsorted", "MinusInfinity"),
             )
 

@@ -117,6 +117,8 @@ SIXTEEN: Final[tuple[tuple[Type, str, float, list[float], list[float], str], ...
      "Thirds in bfloat16 are far from ties: 32 bits cut off instead of rounded give smaller numbers."),
     ("f16", "f16-beyond", 0.5, [65504.0, 32768.0, 32752.0, -65504.0], [inf, inf, 65504.0, -inf],
      "Twice the largest number of binary16 is infinite. A conversion that saturates gives 65,504."),
+    ("f16", "f16-by-0.7", 0.7, [15.125, 19.5, -13.625, 17.75], [21.609375, 27.859375, -19.46875, 25.359375],
+     "The quotient is rounded once. A temperature of 16 bits gives other numbers."),
 )  # fmt: skip
 """Rows of 16 bits whose answers no rounding in 32 bits can change."""
 
