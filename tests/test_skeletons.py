@@ -428,6 +428,23 @@ def test_kernels_with_random_numbers_of_32_bits_skip_those_that_need_64(tmp_path
         assert got == ({"ok": {"accepted": 0, "tokens": [1]}} if "ok" in result else result)
 
 
+def test_an_exponential_whose_error_grows_is_within_the_limit_of_32_bits(tmp_path: Path) -> None:
+    """As docs/gpu.md says of `exp2f(x * 1.4426950f)`."""
+    write_skeleton("cuda", tmp_path)
+    source = tmp_path / "kernel.cu"
+    text = source.read_text()
+    exact, distance = "std::exp(number - best)", "static_cast<float>(number - best)"
+    assert text.count(exact) == 1
+    fast = f"(batch.type == Type::f64 ? {exact} : std::exp2({distance} * 1.4426950f))"
+    source.write_text(text.replace(exact, fast))
+    (build,) = LANGUAGES["cuda"].build
+    subprocess.run(shlex.split(build.replace("-O2", "-O1")), cwd=tmp_path, check=True)
+    asked = ["check", "--cmd", str(tmp_path / "engine"), "--op", "softmax", "--op", "logprobs"]
+    shown = CliRunner().invoke(main, asked)
+    assert shown.exit_code == 0, shown.output
+    assert "104 of 104 answered cases passed" in shown.output
+
+
 def test_what_a_kernel_leaves_out_is_noticed_even_where_it_would_be_right(tmp_path: Path) -> None:
     """Garbage is in the answers before a launch, so that a lost block never looks right."""
     write_skeleton("cuda", tmp_path)
