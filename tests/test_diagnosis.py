@@ -5,6 +5,7 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import accumulate, count, pairwise
 from math import exp, inf, log, nan
 from pathlib import Path
@@ -1868,23 +1869,32 @@ def top_p_by_magnitude(row: Sequence[float], params: Mapping[str, Any]) -> set[i
 def drawn_by_halves(size: int, *, begins_again: bool) -> Callable[..., Answer]:
     """Return an engine's handler whose sums begin again in each block, or lose its last token."""
 
-    def handle(session: SamplerSession, op: str, request: Mapping[str, Any]) -> Answer:
-        right = session.answer(op, request)
-        is_one = op == "draw" and isinstance(right, Ok) and "token" in right.out
-        if not is_one or request.keys() & {"count", "order"}:
-            return right
-        row, (u,) = unpack(request.get("logits") or request["probs"]), unpack(request["uniforms"])
-        weights = [exp(x - max(row)) for x in row] if "logits" in request else row
+    def drawn(weights: Sequence[float], u: float) -> int:
         if not begins_again:
             weights = [0.0 if at % size == size - 1 else x for at, x in enumerate(weights)]
         sums = [*accumulate(weights)]
         if begins_again:
-            blocks = (accumulate(weights[at : at + size]) for at in range(0, len(row), size))
+            blocks = (accumulate(weights[at : at + size]) for at in range(0, len(weights), size))
             sums = [each for block in blocks for each in block]
         token = bisect_right(sums, u * sums[-1], 0, len(sums) - 1)
-        return Ok({"token": min(token, max(at for at, x in enumerate(weights) if x))})
+        return min(token, max(at for at, x in enumerate(weights) if x))
 
-    return handle
+    return partial(drawn_from, drawn)
+
+
+def drawn_from(
+    drawn: Callable[[Sequence[float], float], int],
+    session: SamplerSession,
+    op: str,
+    request: Mapping[str, Any],
+) -> Answer:
+    """Draw single tokens in the order of their ids otherwise, by weights and a number."""
+    right = session.answer(op, request)
+    is_one = op == "draw" and isinstance(right, Ok) and "token" in right.out
+    if not is_one or request.keys() & {"count", "order"}:
+        return right
+    row, (u,) = unpack(request.get("logits") or request["probs"]), unpack(request["uniforms"])
+    return Ok({"token": drawn([exp(x - max(row)) for x in row] if "logits" in request else row, u)})
 
 
 def scanned(weights: list[float], threads: int, read: int) -> list[float]:
@@ -1917,15 +1927,9 @@ def test_a_scan_without_its_last_step_gives_these_sums(
     assert [*_scanned(size, read, "f64", weights)] == expected
 
 
-def drawn_by_a_scan(session: SamplerSession, op: str, request: Mapping[str, Any]) -> Answer:
-    right = session.answer(op, request)
-    is_one = op == "draw" and isinstance(right, Ok) and "token" in right.out
-    if not is_one or request.keys() & {"count", "order"}:
-        return right
-    row, (u,) = unpack(request.get("logits") or request["probs"]), unpack(request["uniforms"])
-    weights = [exp(x - max(row)) for x in row] if "logits" in request else row
-    sums = scanned(weights, 256, 4)
-    return Ok({"token": next((t for t, x in enumerate(sums) if x > u * sums[-1]), len(row) - 1)})
+def drawn_by_a_scan(weights: Sequence[float], u: float) -> int:
+    sums = scanned([*weights], 256, 4)
+    return next((t for t, x in enumerate(sums) if x > u * sums[-1]), len(sums) - 1)
 
 
 def without_the_token_that_reaches_p(
@@ -2181,7 +2185,7 @@ def with_one_above_all(session: SamplerSession, op: str, request: Mapping[str, A
         ),
         (
             "draw",
-            drawn_by_a_scan,
+            partial(drawn_from, drawn_by_a_scan),
             "a scan of blocks of 1,024 tokens without its last step, which adds 512 before",
         ),
         (

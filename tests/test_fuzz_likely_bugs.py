@@ -1,7 +1,7 @@
 """Findings that are likely one bug are told once; nothing is lost, and no order decides."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import permutations
 from pathlib import Path
@@ -332,23 +332,27 @@ def test_a_footer_of_before_is_read() -> None:
     assert Footer(why="it was so").bugs == []
 
 
-class LosesThePair(ReferenceEngine):
-    """The reference, but without the second text of a pair."""
+@dataclass(frozen=True)
+class Misreads(ReferenceEngine):
+    """The reference, which is asked other questions about whole tokenizers."""
+
+    misread: Callable[[Mapping[str, Any]], Mapping[str, Any]] = dict
 
     def load_tokenizer(self, content: bytes, name: str, profile: str) -> Session:
-        return _WithoutPair(super().load_tokenizer(content, name, profile))
+        return _Misread(super().load_tokenizer(content, name, profile), self.misread)
 
 
 @dataclass(frozen=True)
-class _WithoutPair:
+class _Misread:
     right: Session
+    misread: Callable[[Mapping[str, Any]], Mapping[str, Any]]
 
     def answer(self, op: str, request: Mapping[str, Any]) -> Answer:
-        return self.right.answer(op, {key: request[key] for key in request if key != "pair"})
+        return self.right.answer(op, self.misread(request))
 
 
 def loses_the_pair() -> Engine:
-    return LosesThePair("loses")
+    return Misreads("loses", misread=lambda asked: {k: asked[k] for k in asked if k != "pair"})
 
 
 def test_a_lost_pair_is_one_bug_and_pairs_can_be_left_out() -> None:
@@ -365,23 +369,9 @@ def test_a_lost_pair_is_one_bug_and_pairs_can_be_left_out() -> None:
     assert "0 likely bugs" in left_out.output
 
 
-class StripsTexts(ReferenceEngine):
-    """An engine that drops white space around a text."""
-
-    def load_tokenizer(self, content: bytes, name: str, profile: str) -> Session:
-        return _Stripped(super().load_tokenizer(content, name, profile))
-
-
-@dataclass(frozen=True)
-class _Stripped:
-    right: Session
-
-    def answer(self, op: str, request: Mapping[str, Any]) -> Answer:
-        return self.right.answer(op, {**request, "text": request["text"].strip()})
-
-
 def strips_texts() -> Engine:
-    return StripsTexts("strips")
+    """Return an engine that drops white space around a text."""
+    return Misreads("strips", misread=lambda asked: {**asked, "text": asked["text"].strip()})
 
 
 def test_what_fails_with_and_without_the_template_is_one_bug_without_it() -> None:

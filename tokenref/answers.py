@@ -175,6 +175,9 @@ class Declared:
 
 UNDECLARED: Final = Declared()
 
+NO_SUCH_OP: Final = "does not declare the operation"
+"""The beginning of why all questions of an operation are unsupported."""
+
 
 def has_only_ids(engine: "Engine") -> bool:
     """Return whether an engine's attribute `ids_only` says that it answers `tokenize` with ids."""

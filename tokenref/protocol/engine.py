@@ -18,6 +18,7 @@ from typing import Any, Final, TypeAlias
 from bpe_ref import Vocabulary
 from tokenref.answers import (
     BEFORE_LOG,
+    NO_SUCH_OP,
     UNDECLARED,
     Answer,
     Crashed,
@@ -128,7 +129,7 @@ class ProtocolEngine:
         """Return why questions of an operation cannot be asked, if it was not declared."""
         ability = self.hello.ops.get(op)
         if ability is None:
-            return Unsupported(f"does not declare the operation {op}")
+            return Unsupported(f"{NO_SUCH_OP} {op}")
         if profile not in ability.profiles:
             return Unsupported(f"does not declare the profile {profile}")
         return None

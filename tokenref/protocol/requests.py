@@ -28,6 +28,7 @@ from bpe_ref import BpeError, Vocabulary
 from bpe_ref.formats.files import read_unpacked
 from bpe_ref.formats.plain_json import parse_plain_json
 from tokenref.answers import (
+    NO_SUCH_OP,
     UNDECLARED,
     Answer,
     Crashed,
@@ -376,7 +377,7 @@ class Verdicts:
         op = op_of(case)
         ability = self.hello.ops.get(op)
         if ability is None:
-            return Unsupported(f"does not declare the operation {op}")
+            return Unsupported(f"{NO_SUCH_OP} {op}")
         if case.profile not in ability.profiles:
             return Unsupported(f"does not declare the profile {case.profile}")
         return self._unloaded.get(case.vocab) if case.vocab is not None else None

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 from xml.sax.saxutils import escape
 
-from tokenref.answers import BEFORE_LOG, without_log
+from tokenref.answers import BEFORE_LOG, NO_SUCH_OP, without_log
 from tokenref.catalogue import Catalogue
 from tokenref.errors import InvalidRunError
 from tokenref.judge import FAILURES
@@ -63,7 +63,7 @@ def _tests(results: Results, entry: EngineEntry, catalogue: Catalogue) -> Iterat
         if line.engine == entry.name and line.status in FAILURES:
             again = command_again(entry, line.id, options)
             yield _case(line, about=about_failure(line, records.get(line.id), again, names))
-        elif line.engine == entry.name and line.detail.startswith("does not declare the operation"):
+        elif line.engine == entry.name and line.detail.startswith(NO_SUCH_OP):
             lacking[line.op, line.detail] += 1
         elif line.engine == entry.name:
             yield _case(line, reasons.get(line.known, ""))
