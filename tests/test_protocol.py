@@ -21,6 +21,7 @@ from tokenref.catalogue import Catalogue, batches
 from tokenref.errors import InputError
 from tokenref.known import Known
 from tokenref.protocol import channel
+from tokenref.protocol import engine as protocol_engine
 from tokenref.protocol.channel import Patience, Process, StartError
 from tokenref.protocol.engine import ProtocolEngine, ProtocolSession
 from tokenref.protocol.opening import GreetingError, open_program
@@ -138,7 +139,8 @@ def notes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Let time pass by a program's notes alone, and return their path."""
     path = tmp_path / "notes"
     monkeypatch.setenv("FAKE_NOTES", str(path))
-    monkeypatch.setattr(channel, "time", Clock(path))
+    for module in (channel, protocol_engine):
+        monkeypatch.setattr(module, "time", Clock(path))
     return path
 
 
@@ -258,6 +260,8 @@ def test_a_program_that_hangs_is_ended_and_the_case_timed_out(mode: str) -> None
     assert (', but wrote {"id": "b' in detail) == (mode == "cut-and-stay")
     assert detail.endswith(f"{' without a line feed' * (mode == 'cut-and-stay')} (--timeout)")
     assert (finished.exit_code, finished.restarts) == (1, 3)
+    seconds = {each.status: each.milliseconds / 1000 for each in finished.results}
+    assert seconds["pass"] < 0.1 <= seconds["timeout"]  # waiting in vain is no time of the others
 
 
 def test_questions_for_many_draws_have_more_time(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -73,6 +73,8 @@ class TimedOut:
 
     message: str
     log: str = ""
+    seconds: float = 0.0
+    """How long it was waited for, apart from loading."""
 
 
 @dataclass(frozen=True)
@@ -302,6 +304,10 @@ class HasIncidents(Protocol):
     @property
     def restarts(self) -> int:
         """How often it was restarted."""
+
+    @property
+    def seconds_lost(self) -> float:
+        """How long it was started, loaded, and waited for in vain."""
 
     @property
     def again(self) -> Sequence[str]:

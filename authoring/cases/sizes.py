@@ -311,6 +311,14 @@ def _ids() -> Iterator[Draft]:
                 f"The text of {length:,} tokens in disorder.",
                 "Decoding",
             )
+    yield _case(
+        "decode",
+        "id-2-63",
+        "readme",
+        DecodeInput(ids=[2**63]),
+        "An unknown id beyond 63 bits.",
+        "UnknownId",
+    )
     for size in (64, 100, 256, 1024, 4096):
         # tokens of several letters keep the records short; the last pair decides
         text = random_letters(2 * size + 60).encode()

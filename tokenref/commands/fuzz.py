@@ -249,11 +249,9 @@ def promote(
         click.echo(case.id)
     _print_present(result, out or fixtures)
     if selected > len(chosen):
-        click.echo(
-            f"{selected - len(chosen):,} more findings are likely the same bugs; "
-            "--all promotes them too",
-            err=True,
-        )
+        more = selected - len(chosen)
+        likely = "finding is likely one" if more == 1 else "findings are likely some"
+        click.echo(f"{more:,} more {likely} of the same bugs; --all promotes all", err=True)
 
 
 def _selected(findings: Sequence["Finding"], ids: Sequence[str]) -> list["Finding"]:

@@ -76,6 +76,7 @@ def result_of(
         facts = try_hint(lambda: facts_of(case, answer)) or ()
     if isinstance(answer, Crashed | TimedOut):
         log = answer.log
+        milliseconds = answer.seconds * 1000 if isinstance(answer, TimedOut) else milliseconds
     elif isinstance(answer, Ok) and judgement.status in FAILURES:
         got = _text(answer.out)
     return Result(case, judgement, milliseconds, got, log, wrong, facts)

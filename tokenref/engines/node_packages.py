@@ -93,6 +93,10 @@ class NodePackage:
     def restarts(self) -> int:
         return self._program.restarts if self._program else 0
 
+    @property
+    def seconds_lost(self) -> float:
+        return self._program.seconds_lost if self._program else 0.0
+
     def forgive(self, restarts: int) -> None:
         self._started().forgive(restarts)
 

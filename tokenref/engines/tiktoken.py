@@ -124,7 +124,7 @@ class TiktokenSession(TextSession):
     def _completions(self, request: Mapping[str, Any]) -> Answer:
         if request["complete"]:
             return Unsupported("only finds its own selection of completions")
-        stable, found = self.encoding.encode_with_unstable(request["text"])
+        stable, found = self.encoding.encode_with_unstable(request["text"], disallowed_special=())
         return Ok({"stable": stable, "completions": sorted(map(list, found))})
 
 

@@ -174,6 +174,7 @@ def _listed(comparer: Comparer, finding: Finding, limits: Limits) -> tuple[str, 
     It surely is if a listed record, shrunk as the finding is, becomes the same question with the
     same wrong answer, whatever its tokens and numbers are. If it is only about the same operation,
     it may be a new bug. Those that look most like it come first, because shrinking takes long.
+    A crash with another message is a new bug.
     """
     op, key = str(finding.record["op"]), exact_key(finding)
     limits = structs.replace(limits, seconds=min(_SECONDS_OF_KNOWN, limits.seconds))
@@ -183,15 +184,18 @@ def _listed(comparer: Comparer, finding: Finding, limits: Limits) -> tuple[str, 
         other = without_values(outcome.judgement.detail) != message
         return outcome not in comparer.known_shrunk, outcome.question.name != name, other
 
-    alike = sorted((o for o in comparer.known_failures if o.question.op == op), key=unlike)
+    failures = comparer.known_failures
+    alike = [o for o in failures if (o.question.op, o.judgement.status) == (op, finding.status)]
+    alike.sort(key=unlike)
     for outcome in alike:
         if outcome not in comparer.known_shrunk and _way(outcome)[1:] == disagreement(finding):
             small = shrunk(outcome, comparer.plain, limits, _way)
             found = finding_of(outcome, small, index=0, seed=0, engine=comparer.name)
             comparer.known_shrunk[outcome] = exact_key(found)
         if comparer.known_shrunk.get(outcome) == key:
-            return comparer.known_failures[outcome], True
-    return comparer.known_failures[alike[0]] if alike else "", False
+            return failures[outcome], True
+    is_other = finding.status == "crash" and ": " in message
+    return failures[alike[0]] if alike and not is_other else "", False
 
 
 WAITING: Final = 64

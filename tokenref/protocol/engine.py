@@ -9,6 +9,7 @@ takes two restarts; bisection would take seven.
 
 import re
 import tempfile
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
@@ -82,6 +83,7 @@ class ProtocolEngine:
 
         self._fails_after_bye = False
         self.restarts = 0
+        self.seconds_lost = 0.0
         self._forgiven = 0
         self.when_late: Callable[[str], None] | None = None
         """Called with a sentence when the program is late for the first time."""
@@ -192,13 +194,15 @@ class ProtocolEngine:
         self, session: "ProtocolSession", op: str, requests: Requests
     ) -> list[Answer] | Crashed | TimedOut:
         """Ask questions in one message, once. A failure ends the program."""
-        loading = session.loading
+        loading, start = session.loading, time.monotonic()
         try:
             instead = self._prepare(loading)
         except _FAILURES as error:
             assert loading is not None  # noqa: S101 - nothing else raises
             failure = self._fail(error, WHILE_LOADING)
             instead = self._loaded_again(loading, failure)
+        asked = time.monotonic()
+        self.seconds_lost += asked - start
         if self._lost is not None:
             return [self._lost] * len(requests)
         if instead is not None:
@@ -208,7 +212,11 @@ class ProtocolEngine:
         except WholeRunError as error:
             return Crashed(str(error))  # it is still running and in sync
         except _FAILURES as error:
-            return self._fail(error)
+            self.seconds_lost += time.monotonic() - asked
+            failure = self._fail(error)
+            if isinstance(failure, TimedOut):
+                failure = replace(failure, seconds=time.monotonic() - asked)
+            return failure
         log = "" if self._channel is None else self._channel.log[-_LOG_OF_A_CRASH:]
         return [
             replace(answer, log=log) if isinstance(answer, Crashed) else answer

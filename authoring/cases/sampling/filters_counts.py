@@ -197,8 +197,8 @@ def _coins() -> Iterator[FilterCase]:
                 f"coin-{slug}-{'at-most' if profile == 'standard' else 'below'}",
                 row,
                 {"threshold": threshold, "probability": probability},
-                "The filter acts if the uniform number is at most the probability, or only if it "
-                "is below; with probability 0 it never acts, also with the number 0.",
+                "The filter acts if the uniform number is at most the probability, or only below "
+                "it; with probability 0 it never acts, even at 0.",
                 ("Coin", "Xtc", "Dyadic"),
                 profile=profile,
                 uniform=uniform,
