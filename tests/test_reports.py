@@ -11,6 +11,7 @@ import tracemalloc
 import xml.etree.ElementTree as ET
 from base64 import b64decode, b64encode
 from collections import Counter
+from fnmatch import fnmatchcase
 from hashlib import sha256
 from io import StringIO
 from pathlib import Path
@@ -713,7 +714,12 @@ def test_another_wrong_answer_a_new_case_and_a_missing_engine_are_told(tmp_path:
     assert result.exit_code == 1
     assert f"two is only in {old}, so all its answers are lost\n" in result.output
     assert "nothing changed" not in result.output
-    changed = "  one  bpe/count/topic/a  still fail, with another answer\n"
+    changed = (
+        "  one  bpe/count/topic/a  still fail, with another answer\n"
+        '      before   {"count":1}\n'
+        '      now      {"count":2}\n'
+        "      again    tokenref check one --id bpe/count/topic/a\n"
+    )
     assert f"another answer: 1\n{changed}" in result.output
     assert "topic/b" not in result.output
     for more, code in (((), 0), (("--other-answers",), 1)):
@@ -1192,6 +1198,18 @@ def test_an_invalid_run_does_not_replace_the_results_that_it_is_compared_with(
     assert reports.write_results(before, path)[1] == []
 
 
+def test_incidents_with_other_addresses_are_one_fault(tmp_path: Path) -> None:
+    said = "it was ended by SIGABRT once, at {}, which was answered when asked again; "
+    said += "its last line on standard error: 'race in cache 0x{}'"
+    incidents = [said.format(*each) for each in (("a", "57f1"), ("b", "57f2"), ("c", "9"))]
+    passed = [line("one", "bpe/count/topic/a", "pass")]
+    path, new = tmp_path / "results.jsonl", tmp_path / "new.toml"
+    write(path, whole(passed, sums={"one": {"incidents": incidents, "exit": 1}}))
+    assert "; and 2 more like it" in tokenref("report", path, "--write-known", new).output
+    (entry,) = tomllib.loads(new.read_text("utf-8"))["known"]
+    assert all(fnmatchcase(each, entry["cases"][0]) for each in incidents)
+
+
 def test_a_new_incident_is_a_change_to_the_worse(tmp_path: Path) -> None:
     old = write(tmp_path / "old.jsonl", whole(CASES))
     sums = {"one": {"incidents": ["it was late in a batch of 58"], "exit": 1}}
@@ -1305,6 +1323,19 @@ def test_failures_without_any_known_cause_are_said_to_have_none(tmp_path: Path) 
         printed = tokenref("report", path).output
         assert "1 failure matches no known cause. The smallest:" in printed
         assert (hint in printed) == bool(selection)
+
+
+def test_of_failures_without_a_cause_each_operation_shows_one(tmp_path: Path) -> None:
+    failed = [
+        *(line("one", f"bpe/count/topic/{number}", "fail") for number in range(9)),
+        line("one", "sampling/top_k/topic/z", "fail"),
+    ]
+    printed = tokenref("report", write(tmp_path / "results.jsonl", whole(failed))).output
+    assert "10 failures match no known cause (9 of count, 1 of top_k). The smallest:" in printed
+    shown = re.findall(r"^  (\S+/topic/\S+) fail$", printed, re.MULTILINE)
+    assert shown == [f"bpe/count/topic/{n}" for n in (0,)] + ["sampling/top_k/topic/z"] + [
+        f"bpe/count/topic/{n}" for n in (1, 2, 3)
+    ]
 
 
 def test_combining_marks_of_answers_are_escaped_and_paths_stay_as_they_are() -> None:

@@ -9,10 +9,9 @@ the operation that consists of several calls: its calls are made in order on one
 """
 
 import os
-import re
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -260,37 +259,6 @@ def without_log(incident: str) -> str:
     'it ended'
     """
     return incident.partition(BEFORE_LOG)[0]
-
-
-_FAULT: Final = re.compile(
-    r"(after bye, [^;]*|.*?(?= in a batch of | once, at ))[^;]*(.*)", re.DOTALL
-)
-
-
-def fault_of(incident: str) -> tuple[str, str]:
-    """Return what happened and the last words, which are equal for all incidents of one fault.
-
-    Of a sentence about something else, there are only words.
-
-    >>> fault_of("it ended once, at a; on standard error: 'no GPU 1'; ask again with --id a")
-    ('it ended', "; on standard error: 'no GPU 1'")
-    """
-    said = without_log(incident).partition("; ask again with ")[0]
-    found = _FAULT.fullmatch(said)
-    return (found[1], found[2]) if found else ("", said)
-
-
-def condensed(incidents: Iterable[str]) -> list[str]:
-    """Return one sentence for each fault, and how many more there are.
-
-    >>> condensed(["it ended once, at a", "it ended once, at b"])
-    ['it ended once, at a; and 1 more like it']
-    """
-    found: dict[tuple[str, str], list[str]] = {}
-    for each in incidents:
-        found.setdefault(fault_of(each), []).append(without_log(each))
-    more = (f"; and {len(alike) - 1:,} more like it" * (len(alike) > 1) for alike in found.values())
-    return [f"{alike[0]}{also}" for alike, also in zip(found.values(), more, strict=True)]
 
 
 @runtime_checkable

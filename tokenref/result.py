@@ -1,7 +1,7 @@
 """The result of a record: what was judged, the answer in short, and facts about it."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from sys import intern
@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import msgspec
 
-from tokenref.answers import Answer, Ok, Refused, request_text
+from tokenref.answers import Answer, Ok, Refused, request_text, without_log
 from tokenref.floats import numbers_of
 from tokenref.judge import runs_of
 from tokenref.questions.sampling import BatchInput, tokens_of
@@ -130,3 +130,34 @@ def without_values(text: str, longest: int | None = 120) -> str:
     'KeyError: * at *; its last line on standard error: no GPU *'
     """
     return _VARIES.sub("*", _LOG.sub(r"\1\3", text))[:longest]
+
+
+_FAULT: Final = re.compile(
+    r"(after bye, [^;]*|.*?(?= in a batch of | once, at ))[^;]*(.*)", re.DOTALL
+)
+
+
+def fault_of(incident: str) -> tuple[str, str]:
+    """Return what happened and the last words, which are equal for all incidents of one fault.
+
+    The words are without what varies. Of a sentence about something else, there are only words.
+
+    >>> fault_of("it ended once, at a; on standard error: 'no GPU 1'; ask again with --id a")
+    ('it ended', '; on standard error: no GPU *')
+    """
+    said = without_log(incident).partition("; ask again with ")[0]
+    found = _FAULT.fullmatch(said)
+    return (found[1], without_values(found[2], None)) if found else ("", said)
+
+
+def condensed(incidents: Iterable[str]) -> list[str]:
+    """Return one sentence for each fault, and how many more there are.
+
+    >>> condensed(["it ended once, at a", "it ended once, at b"])
+    ['it ended once, at a; and 1 more like it']
+    """
+    found: dict[tuple[str, str], list[str]] = {}
+    for each in incidents:
+        found.setdefault(fault_of(each), []).append(without_log(each))
+    more = (f"; and {len(alike) - 1:,} more like it" * (len(alike) > 1) for alike in found.values())
+    return [f"{alike[0]}{also}" for alike, also in zip(found.values(), more, strict=True)]

@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from bpe_ref.encoders import NOT_BPE
-from tokenref.answers import Engine, condensed
+from tokenref.answers import Engine
 from tokenref.catalogue import CANARY, Catalogue, Selection, is_large
 from tokenref.commands.endings import terminated_in_order
 from tokenref.commands.options import (
@@ -44,7 +44,7 @@ from tokenref.protocol.opening import GreetingError, arguments_of, open_program
 from tokenref.record import OWN_DRAW_OPS, Case, op_of
 from tokenref.reports.results import UNJUDGED, dump_corpus_report, dump_report, too_few
 from tokenref.reports.terminal import print_corpus, print_incidents, print_line, print_results
-from tokenref.result import Result, length
+from tokenref.result import Result, condensed, length
 from tokenref.runner import Run, Sessions, run_engine
 from tokenref.visible import visible
 

@@ -39,10 +39,13 @@ class Change:
     now: str | None
     detail: str = ""
     cause: str = ""
-    """A sentence about the likely cause of a failure."""
+    """A sentence about the likely cause of a failure, or the known difference that covers it."""
 
     again: str = ""
     """The command that asks the case again."""
+
+    answers: tuple[str, str] = ("", "")
+    """The wrong answers before and now, as JSON, if both are wrong."""
 
     @property
     def kind(self) -> Kind:
@@ -95,11 +98,14 @@ def changes(old: Results, new: Sequence[Results], records: Container[str] = ()) 
         for line in results.cases():
             was = before[line.engine].get(line.id)
             gone[line.engine].discard(line.id)
-            is_other = line.got and wrong.get((line.engine, line.id), line.got) != line.got
+            answers = wrong.get((line.engine, line.id), line.got), line.got
+            is_other = line.got and answers[0] != line.got
             if was != line.status or is_other:
                 cause = results.engines[line.engine].causes.get(line.cause, line.cause)
+                cause = cause or (f"the listed {line.known!r}" if line.known else "")
                 again = command_again(entries[line.engine], line.id, options)
-                yield Change(line.engine, line.id, was, line.status, line.detail, cause, again)
+                now = line.status, line.detail, cause, again, answers
+                yield Change(line.engine, line.id, was, *now)
     whole = {name for results in new if not selecting(results) for name in results.engines}
     for name, ids in gone.items():
         for case_id in sorted(ids):

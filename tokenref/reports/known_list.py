@@ -8,13 +8,13 @@ from typing import Final
 
 import msgspec
 
-from tokenref.answers import fault_of, without_log
+from tokenref.answers import without_log
 from tokenref.catalogue import Selection
 from tokenref.diagnosis.facts import DIFFERS
 from tokenref.judge import FAILURES
 from tokenref.known import Known, is_own
 from tokenref.reports.results import CaseLine, Results, distinct
-from tokenref.result import without_values
+from tokenref.result import fault_of, without_values
 from tokenref.visible import visible
 
 _NOT_SEEN: Final = frozenset({"", "not_run", "unsupported"})
@@ -83,24 +83,30 @@ def known_list(
             f"# {visible(says.get(title, f'{title}: {len(lines):,}'))}.\n"
             f"# For example {visible(first.id)}: {visible(first.detail)}\n{_entry(new)}"
         )
-    faults = {
-        (name, fault_of(said)): without_log(said)
-        for results in files
-        for name, sums in results.engines.items()
-        for said in sums.incidents
-    }
-    for (engine, (happened, words)), said in faults.items():
-        if happened:
-            new = Known(
-                title=f"{happened}, now and then",
-                engine=engine,
-                cases=[_pattern_of(happened, words)],
-                status="incident",
-                reason=UNEXPLAINED,
-            )
-            parts.append(f"# For example: {visible(said)}\n{_entry(new)}")
-    count = len(groups) + sum(bool(happened) for _, (happened, _) in faults)
+    faults = _faults(files)
+    for (engine, pattern), (happened, said) in faults.items():
+        new = Known(
+            title=f"{happened}, now and then",
+            engine=engine,
+            cases=[pattern],
+            status="incident",
+            reason=UNEXPLAINED,
+        )
+        parts.append(f"# For example: {visible(without_log(said))}\n{_entry(new)}")
+    count = len(groups) + len(faults)
     return "\n".join(parts or ["known = []\n"]).encode(), kept, not_run, count
+
+
+def _faults(files: Sequence[Results]) -> dict[tuple[str, str], tuple[str, str]]:
+    """Return what happened and an incident of each fault, by the engine and a pattern for all."""
+    found: dict[tuple[str, str], tuple[str, str]] = {}
+    for results in files:
+        for name, sums in results.engines.items():
+            for said in sums.incidents:
+                happened, words = fault_of(said)
+                if happened:
+                    found.setdefault((name, _pattern_of(happened, words)), (happened, said))
+    return found
 
 
 def _pattern_of(*parts: str) -> str:

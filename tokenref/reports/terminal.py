@@ -5,6 +5,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import nsmallest
+from itertools import takewhile
+from operator import itemgetter
 from textwrap import shorten
 from typing import Final, get_args
 
@@ -14,7 +16,6 @@ from rich.table import Table
 from rich.text import Text
 
 from bpe_ref.tracing import show_token
-from tokenref.answers import condensed
 from tokenref.catalogue import CANARY, Catalogue
 from tokenref.corpus import Comparison, CorpusResult, CorpusStatus, Tokens
 from tokenref.diagnosis.diagnose import UNSPECIFIC, is_of_few, is_vague
@@ -40,7 +41,7 @@ from tokenref.reports.results import (
     judged,
     options_again,
 )
-from tokenref.result import place_of, size
+from tokenref.result import condensed, place_of, size
 from tokenref.verdicts import Status
 from tokenref.visible import unmistakable, visible
 
@@ -81,8 +82,13 @@ class Summary:
     by_cause: Counter[str] = field(default_factory=Counter)
     """The number of failures by their likely cause."""
 
-    _failures: dict[str, list[CaseLine]] = field(default_factory=lambda: defaultdict(list))
-    """The failures by their likely cause."""
+    unexplained: Counter[str] = field(default_factory=Counter)
+    """The number of failures without a likely cause, by their operation."""
+
+    _failures: dict[tuple[str, str], list[CaseLine]] = field(
+        default_factory=lambda: defaultdict(list)
+    )
+    """The failures by their likely cause and operation."""
 
     def add(self, line: CaseLine) -> None:
         """Add the result of one case."""
@@ -93,25 +99,36 @@ class Summary:
             self.reasons[line.status, line.op][line.detail] += 1
         if line.status in FAILURES:
             self.by_cause[line.cause] += 1
-            alike = self._failures[line.cause]
+            if not line.cause:
+                self.unexplained[line.op] += 1
+            alike = self._failures[line.cause, line.op]
             alike.append(line)
             if len(alike) > _KEPT:
-                alike[:] = self.failures(line.cause)
+                alike[:] = nsmallest(SHOWN_FAILURES, alike, key=self._order)
 
     def failures(self, cause: str = "") -> list[CaseLine]:
         """Return the failures with a likely cause that have the smallest questions.
 
-        With --upgrade, those with other ids are first: other fields matter less. Answers that
+        Those without one may be several bugs, so the smallest of each operation are first.
+        """
+        of_ops = [
+            enumerate(nsmallest(SHOWN_FAILURES, lines, key=self._order))
+            for (name, _), lines in self._failures.items()
+            if name == cause
+        ]
+        ranked = ((at * (not cause), self._order(line), line) for of in of_ops for at, line in of)
+        return [line for *_, line in nsmallest(SHOWN_FAILURES, ranked, key=itemgetter(0, 1))]
+
+    def _order(self, line: CaseLine) -> tuple[bool, bool, tuple[int, int], str]:
+        """Return a key that sorts the smallest questions first.
+
+        With --upgrade, failures with other ids are first: other fields matter less. Answers that
         have right ids alone are last.
         """
         is_upgrade = "--upgrade" in self.options
-
-        def order(line: CaseLine) -> tuple[bool, bool, tuple[int, int], str]:
-            record, is_canary = self.records.get(line.id), line.id.startswith(CANARY)
-            is_other = line.detail.startswith(IDS_ALONE) or (is_upgrade and SAME_IDS in line.detail)
-            return (is_canary, is_other, size(record) if record else (0, 0), line.id)
-
-        return nsmallest(SHOWN_FAILURES, self._failures[cause], key=order)
+        record, is_canary = self.records.get(line.id), line.id.startswith(CANARY)
+        is_other = line.detail.startswith(IDS_ALONE) or (is_upgrade and SAME_IDS in line.detail)
+        return (is_canary, is_other, size(record) if record else (0, 0), line.id)
 
     def why(self, status: str) -> Counter[str]:
         """Return why cases of all operations have this status, with counts."""
@@ -320,7 +337,10 @@ def _print_failures(console: Console, summary: Summary) -> None:
     _print_causes(console, summary, before)
     if others:
         count = f"{others:,} failures match" if others > 1 else "1 failure matches"
-        print_line(console, f"{count} no known cause. The smallest:", "bold", above="\n")
+        numbers = summary.unexplained.most_common()
+        of_ops = ", ".join(f"{number:,} of {op}" for op, number in numbers)
+        of_ops = f" ({of_ops})" * (len(numbers) > 1)
+        print_line(console, f"{count} no known cause{of_ops}. The smallest:", "bold", above="\n")
     failures = summary.failures()
     if all(each.detail.startswith(IDS_ALONE) for each in failures):  # one says it for all
         failures = failures[:1]
@@ -524,13 +544,16 @@ def print_changes(console: Console, found: Sequence[Change]) -> None:
 
 def _print_alike(console: Console, alike: Sequence[Change]) -> None:
     """Print changes of one kind with one cause, and what helps with those to the worse."""
-    worse = alike[0].kind in WORSE
-    most = SHOWN_FAILURES if worse else _SHOWN_CHANGES
+    is_other, worse = alike[0].kind == "another answer", alike[0].kind in WORSE
+    most = SHOWN_FAILURES if worse or is_other else _SHOWN_CHANGES
     for change in alike[:most]:
         states = f"{change.was or 'none'} -> {change.now or 'none'}"
-        if change.kind == "another answer":
-            states = f"still {change.now}, with another answer"
+        states = f"still {change.now}, with another answer" if is_other else states
         print_line(console, f"  {change.engine}  {change.id}  {states}")
+        if is_other:
+            expected = [pair for pair in split_detail(change.detail) if pair[0] != "got"]
+            answers = zip(("before", "now"), _where_they_differ(*change.answers), strict=True)
+            print_labelled(console, [*expected, *answers, ("again", change.again)], indent=6)
         if worse:
             no_answer = change.now in UNJUDGED or change.now == "xpass"
             why = [("because", change.detail)] if no_answer else split_detail(change.detail)
@@ -538,3 +561,22 @@ def _print_alike(console: Console, alike: Sequence[Change]) -> None:
             print_labelled(console, [(label, said) for label, said in lines if said], indent=6)
     if len(alike) > most:
         console.print(f"  and {len(alike) - most:,} more", style="dim", highlight=False)
+
+
+def _where_they_differ(*texts: str) -> list[str]:
+    """Return the parts of two texts around the place where they first differ.
+
+    >>> _where_they_differ(str([*range(50), 7]), str([*range(50), 8, 9]))
+    ['... 43, 44, 45, 46, 47, 48, 49, 7]', '... 43, 44, 45, 46, 47, 48, 49, 8, 9]']
+    """
+    same = takewhile(lambda signs: len({*signs}) == 1, zip(*texts, strict=False))
+    start = max(0, sum(1 for _ in same) - _AROUND)
+    parts = (text[start : start + 4 * _AROUND] for text in texts)
+    return [
+        f"{'...' * bool(start)}{part}{'...' * (len(text) > start + len(part))}"
+        for text, part in zip(texts, parts, strict=True)
+    ]
+
+
+_AROUND: Final = 30
+"""How many characters of equal answers are shown before the first that differs."""
