@@ -12,7 +12,7 @@ explain it.
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
-from itertools import accumulate, pairwise
+from itertools import accumulate, cycle, islice, pairwise
 from math import inf, ldexp, nan
 from typing import Any, Final, TypeAlias
 
@@ -28,7 +28,12 @@ UNIT: Final = 20
 """Dyadic weights are multiples of 2 to the power of minus this."""
 
 MOST: Final = 12
-"""Default maximum length of a row: long enough for every decision, short enough to read."""
+"""Usual maximum length of a row: long enough for every decision, short enough to read."""
+
+_LONGER: Final = st.sampled_from([16, 32, 64, 128, 256]).flatmap(
+    lambda n: st.integers(n - 3, 2 * n)
+)
+"""Lengths at which a kernel has vectors, warps or blocks, and an incomplete last one."""
 
 _WHOLE: Final = 1 << UNIT
 _COARSE: Final = 1 << (UNIT - 4)
@@ -49,7 +54,7 @@ def dyadic_weights() -> st.SearchStrategy[list[float]]:
     between = st.lists(cuts, max_size=MOST - 1).map(_parts_between)
     equal = st.integers(0, 3).map(lambda power: [ldexp(1, -power)] * 2**power)
     long = st.sampled_from([9, 11]).map(lambda power: [ldexp(1, -power)] * 2**power)
-    return mostly(between, mostly(equal, long, 12), 6)
+    return mostly(between, st.one_of(equal, mostly(_LONGER.map(_halved), long, 6)), 6)
 
 
 def _parts_between(cuts: Sequence[int]) -> list[float]:
@@ -57,6 +62,19 @@ def _parts_between(cuts: Sequence[int]) -> list[float]:
     parts = [high - low for low, high in pairwise(ends)]
     order = sorted(range(len(parts)), key=lambda place: place * 7 % 5)  # not by size, not by place
     return [ldexp(parts[place], -UNIT) for place in order]
+
+
+def _halved(size: int) -> list[float]:
+    """Return weights of which each is the largest or half of it.
+
+    >>> _halved(6)
+    [0.125, 0.25, 0.125, 0.125, 0.25, 0.125]
+    """
+    power = size.bit_length() - 1
+    halves = 2 * (size - 2**power)  # of 2**power equal tokens, so many are two halves each
+    parts = [power + (place < halves) for place in range(size)]
+    order = sorted(range(size), key=lambda place: place * 7 % 5)  # not by size, not by place
+    return [ldexp(1, -parts[place]) for place in order]
 
 
 @cache
@@ -78,6 +96,9 @@ def logits(most: int = MOST, *, dtype: Type = "f32") -> st.SearchStrategy[list[f
     equal = st.tuples(tied, st.integers(1, most)).map(lambda drawn: [drawn[0]] * drawn[1])
     peaked = st.tuples(rows, st.integers(0, most - 1), st.sampled_from([30.0, 60.0])).map(_peaked)
     drawn = mostly(st.one_of(rows, peaked), equal, 10).filter(lambda row: max(row) > -inf)
+    if most == MOST:
+        longer = st.tuples(drawn, _LONGER).map(lambda it: [*islice(cycle(it[0]), it[1])])
+        drawn = mostly(drawn, longer, 12)
     return drawn.map(lambda row: [nearest(number, dtype) for number in row])
 
 
