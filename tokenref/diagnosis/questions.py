@@ -11,7 +11,7 @@ from typing import Any, Final
 import msgspec
 
 from tokenref.diagnosis.row_facts import has_mask
-from tokenref.diagnosis.signatures import Diagnosis, by_place
+from tokenref.diagnosis.signatures import FEWEST, Diagnosis, by_place
 from tokenref.floats import type_of, unpack
 from tokenref.questions.sampling import tokens_of
 from tokenref.questions.text import TextInput
@@ -152,10 +152,13 @@ _MANY_TEXTS: Final = 5
 
 
 def _property_of(wrong: Sequence[Case], right: Sequence[Case]) -> str:
-    """Return what all these failures have and few questions that are answered right, or nothing."""
+    """Return what all these failures have and few questions that are answered right, or nothing.
+
+    One or two failures have many properties by chance.
+    """
     asked = [(msgspec.to_builtins(c.input), row_questions(c)) for c in (*wrong, *right)]
     found, best = "", _BY_CHANCE
-    for says, has in PROPERTIES.items() if wrong else ():
+    for says, has in PROPERTIES.items() if len(wrong) >= FEWEST else ():
         if all(has(*each) for each in asked[: len(wrong)]):
             share = sum(has(*each) for each in asked) / len(asked)
             tries = len(_SIZES) if isinstance(has, partial) else 1
