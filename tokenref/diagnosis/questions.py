@@ -3,6 +3,7 @@
 To add one, write a function of a question and a line in `PROPERTIES`.
 """
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from math import inf
@@ -119,7 +120,8 @@ def property_of_failures(
 ) -> dict[str, str]:
     """Return what all failures of an operation have that few questions have, by operation.
 
-    If only batches fail, all of them together come first, whatever is asked of their rows.
+    If only batches fail, all of them together come first, whatever is asked of their rows. One or
+    two failures in all have a property by chance.
     """
     seen = [each.case for here in by_place(failed).values() for each in here.values()]
     wrong = [case for case in seen if case.vocab is None]
@@ -127,6 +129,8 @@ def property_of_failures(
     if not wrong:
         pairs = ((op, _from_a_length_on(op, seen, right)) for op in ops)
         return {op: says for op, says in pairs if says}
+    if len(wrong) < FEWEST:
+        return {}
     if all(op_of(case) in {"batch", "stat_batch"} for case in wrong):
         batches = [case for case in right if op_of(case) in {"batch", "stat_batch"}]
         if says := _property_of(wrong, batches):
@@ -137,7 +141,10 @@ def property_of_failures(
             if (op := rows_op(case)) in ops:
                 of_op[op][is_right].append(case)
     found = {op: _property_of(*cases) for op, cases in of_op.items()}
-    return {op: says for op, says in found.items() if says}
+    counts: Counter[str] = Counter()
+    for op, says in found.items():
+        counts[says] += len(of_op[op][0])
+    return {op: says for op, says in found.items() if says and counts[says] >= FEWEST}
 
 
 def _from_a_length_on(op: str, wrong: Sequence[Case], right: Sequence[Case]) -> str:
@@ -152,13 +159,10 @@ _MANY_TEXTS: Final = 5
 
 
 def _property_of(wrong: Sequence[Case], right: Sequence[Case]) -> str:
-    """Return what all these failures have and few questions that are answered right, or nothing.
-
-    One or two failures have many properties by chance.
-    """
+    """Return what all these failures have and few questions that are answered right, or nothing."""
     asked = [(msgspec.to_builtins(c.input), row_questions(c)) for c in (*wrong, *right)]
     found, best = "", _BY_CHANCE
-    for says, has in PROPERTIES.items() if len(wrong) >= FEWEST else ():
+    for says, has in PROPERTIES.items() if wrong else ():
         if all(has(*each) for each in asked[: len(wrong)]):
             share = sum(has(*each) for each in asked) / len(asked)
             tries = len(_SIZES) if isinstance(has, partial) else 1
