@@ -557,9 +557,9 @@ _BATCHED: Final = (
 def _batch(draw: st.DrawFn, profile: str) -> Request:
     """Draw several questions of one operation, each with its own row and parameters.
 
-    Mostly all rows are logits or all are weights, of one type, as kernels take them. In some batches
-    the last row is the first one, far above or below it. Some are padded: their rows have the
-    length of the first one and a few numbers more.
+    Mostly all rows are logits or all are weights, of one type, as kernels take them. In some of
+    these batches the last row is the first one, far above or below it. Some are padded: their rows
+    have the length of the first one and a few numbers more.
     """
     op = draw(st.sampled_from(_BATCHED))
     rows = draw(st.lists(SAMPLER_QUESTIONS[op](profile), min_size=1, max_size=4))
