@@ -1376,6 +1376,16 @@ def with_turned_bytes(numbers: Mapping[str, str]) -> dict[str, str]:
             "kept tokens are not in ascending order",
         ),
         (
+            "sampling/softmax/long/1024-f32",
+            lambda out: {"probs": {"f32": out["probs"]["f32"][:-8] + 8 * "f"}},
+            "the wrong numbers are NaN with all bits set: they were not written",
+        ),
+        (
+            "sampling/draw/sizes/walk-517-token-511",
+            lambda out: {"token": out["token"] + 1},
+            "the last token of a block of 512 is left out",
+        ),
+        (
             "sampling/batch/long/greedy-512-rows",
             lambda out: {"rows": [out["rows"][max(row - 1, 0)] for row in range(512)]},
             "row r has the right answer of the row before",
@@ -2512,6 +2522,59 @@ def test_masks_of_a_batch_that_begin_elsewhere_are_named(catalogue: Catalogue) -
     assert found[0].name.startswith("several masks have an incomplete last word")
 
 
+def test_masks_by_the_place_of_a_row_are_named(catalogue: Catalogue) -> None:
+    def handle(session: SamplerSession, op: str, request: Mapping[str, Any]) -> Answer:
+        rows = request.get("rows", ())
+        if op != "batch" or request["op"] != "token_mask" or "layout" not in request:
+            return session.answer(op, request)
+        masks = [rows[place]["params"] for place in request["layout"]["order"]]
+        rows = [{**row, "params": mask} for row, mask in zip(rows, masks, strict=True)]
+        return session.answer(op, {**request, "rows": rows})
+
+    cases = [case for case in catalogue.cases if rows_op(case) == "token_mask"]
+    cases = [case for case in cases if size(case)[0] < 20_000]
+    (found,) = run(SamplersWithHandler(handle=handle), cases, catalogue).diagnoses
+    assert found.name == "params of row n for the row at place n in memory"
+
+
+def test_one_or_two_batches_that_fail_have_no_property_in_common(catalogue: Catalogue) -> None:
+    cases = [c for c in catalogue.cases if op_of(c) == "batch" and c.profile == "standard"]
+    failed = [case for case in cases if case.id.endswith("-apart-and-padded")]
+    for many, is_named in ((1, False), (FEWEST - 1, False), (FEWEST, True)):
+        wrong = failed[:many]
+        seen = [Result(c, Judgement("fail" if c in wrong else "pass"), answer="1") for c in cases]
+        said = [each.name for each in diagnose(seen, Known([])) if "pass" in each.name]
+        assert bool(said) == is_named
+
+
+def test_failures_with_other_numbers_in_a_fact_are_in_its_group(catalogue: Catalogue) -> None:
+    ids = (f"sampling/{op}/sizes/row-{n}" for op in ("softmax", "logprobs") for n in (65, 101, 129))
+    cases = [catalogue.records[each] for each in ids]
+    valid = (case for case in catalogue.cases if not isinstance(case.verdict, MustRefuse))
+    cases += [case for case in valid if op_of(case) == "softmax" and case not in cases][:34]
+    says = "numbers that must be -inf are"
+    facts = [f"{says} -10000.0"] * (len(cases) - 1) + [f"{says} -9.9"]
+    pairs = zip(cases, facts, strict=True)
+    seen = [Result(case, Judgement("fail"), answer="1", facts=[fact]) for case, fact in pairs]
+    (found,) = diagnose(seen, Known([]))
+    assert len(found.ids) == len(cases)
+    assert found.sentence.endswith("are -10000.0; of 1 with other numbers")
+
+
+@pytest.mark.parametrize(
+    "record",
+    ["sampling/penalties/penalties/default-window", "sampling/repetition_penalty/sizes/prompt-65"],
+)
+def test_a_narrow_counter_counts_prompts_and_what_is_in_a_default_window(
+    catalogue: Catalogue, record: str
+) -> None:
+    def reference(_: Case, asked: Mapping[str, Any]) -> Answer:
+        return SamplerSession("standard").answer(record.split("/")[1], asked)
+
+    names = [name for name, _, _ in misread(catalogue.records[record], reference, usual)]
+    assert "answers with counts modulo 16" in names
+
+
 def test_a_rule_of_two_records_is_named(catalogue: Catalogue) -> None:
     """The other records of its signature are about other profiles."""
 
@@ -2604,6 +2667,7 @@ def test_late_draws_are_told_the_option_for_more_time(catalogue: Catalogue) -> N
         ([[0, 1, 2]] * 4, "every call draws the tokens of the first one"),
         ([[0, 0], [1, 1], [2, 2]], "all rows of a call draw the same token"),
         ([[0, 1], [0, 1], [2, 1], [2, 1]], "each random number is used several times"),
+        ([[0, 0, 1, 1], [2, 1, 1, 0]], "two neighbouring rows share their random numbers"),
         (
             [[0, 1, 2], [1, 2, 0], [2, 0, 1]],
             "a call draws the tokens of the call before, moved by one row",

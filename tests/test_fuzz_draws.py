@@ -44,6 +44,34 @@ def verdict(op: str, profile: str, request: dict[str, Any]) -> Any:
     return None if case is None else case.verdict
 
 
+# ---- rows that are long or far apart
+
+
+def test_top_k_is_asked_for_more_than_255_tokens_and_batches_for_rows_that_are_far_apart() -> None:
+    """Campaigns of some hundred questions find a k of 8 bits, and one maximum for all rows."""
+    asked = [drawn(SAMPLER_QUESTIONS["top_k"](STANDARD), "many", at) for at in range(200)]
+    many = [
+        each["params"]["k"] for each in asked if len(each.get("logits", {}).get("f32", "")) > 2048
+    ]
+    assert any(256 <= k < 600 for k in many)
+    found = 0
+    for at in range(200):
+        batch = drawn(SAMPLER_QUESTIONS["batch"](STANDARD), "far", at)
+        if batch["op"] == "softmax" and len(batch["rows"]) > 1:
+            most = [max(unpack(row["logits"]), default=0.0) for row in batch["rows"]]
+            is_close = isinstance(verdict("batch", STANDARD, batch), Close)
+            found += is_close and max(most) - min(most) > 150
+    assert found > 1
+
+
+def test_batches_are_compared_as_their_rows_are() -> None:
+    rows = [{"logits": pack(row)} for row in ([0.0, 1.0], [200.0, 201.5, 199.0])]
+    close = [verdict("softmax", STANDARD, row) for row in rows]
+    both = verdict("batch", STANDARD, {"op": "softmax", "rows": rows})
+    assert both == max(close, key=lambda each: each.ulp)
+    assert verdict("batch", STANDARD, {"op": "logprobs", "rows": rows}) is not None
+
+
 # ---- honest engines
 
 

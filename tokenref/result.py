@@ -115,7 +115,7 @@ def size(case: Case) -> tuple[int, int]:
 
 
 _VARIES: Final = re.compile(
-    r"'[^']*'|\"[^\"]*\"|0[xX][0-9a-fA-F]+|\[[^\]]*\]|-?\d+(?:\.\d+)?(?:e-?\d+)?"
+    r"'[^']*'|\"[^\"]*\"|0[xX][0-9a-fA-F]+|\[[^\]]*\]|-?\d+(?:\.\d+)?(?:e[-+]?\d+)?"
 )
 """What varies between messages: quoted texts, numbers, lists."""
 

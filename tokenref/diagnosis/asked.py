@@ -25,6 +25,9 @@ Row: TypeAlias = Mapping[str, Any]
 SUMMING: Final = frozenset({"softmax", "logprobs"})
 """Operations whose answers show a wrong sum at once."""
 
+OF_PROMPTS: Final = frozenset({"repetition_penalty", "penalties"})
+"""Penalties that count the tokens of the prompt, too."""
+
 BELOW_1: Final = 1 - 2.0**-53
 """The largest share and the largest random number."""
 
@@ -49,6 +52,8 @@ class Asked:
     place: int
     out: Row
     ask: Callable[[Row], Row | None]
+    order: Sequence[int] = ()
+    """At which place in memory each row of the batch is, if this is not its number."""
 
     @property
     def row(self) -> Row:

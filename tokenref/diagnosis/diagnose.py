@@ -305,8 +305,7 @@ class _Naming:
         counts = Counter(fact for record in telling for fact in valid[record].facts)
         for fact, count in counts.items():
             if (fact in {PADDED, ORDERED} or not is_vague(fact)) and count >= fewest:
-                records = [record for record in telling if fact in valid[record].facts]
-                self.name(fact, f"have in common: {fact}", records)
+                self.name(fact, *_with_like(fact, {record: valid[record] for record in telling}))
                 return
 
     def name_by_signatures(self) -> None:
@@ -366,11 +365,18 @@ class _Naming:
         ops = {rows_op(seen.case) for seen in rest.values()}
         ops -= {rows_op(self.every[record].case) for record in named}
         only = property_of_failures(self.every, self.passed.values(), ops)
-        for fact, says, records in _shared_facts(rest, only):
-            self.name(fact, says, records)
+        few = []
+        for each in _shared_facts(rest, only):
+            if is_vague(each[0]) and len(each[2]) < FEWEST:
+                few.append(each)
+            else:
+                self.name(*each)
         are_nan = f"{ALL_WRONG}{nan!r}"  # which is no chance, however few they are
         found = [record for record, seen in rest.items() if are_nan in seen.facts]
         self.name(are_nan, f"have in common: {are_nan}", found)
+        self.name_like_others()  # which says more than a vague fact about one or two
+        for each in few:
+            self.name(*each)
 
     def name_like_others(self, ops: Container[str] = OPS) -> None:
         """Give what is left of these operations the names of others like it."""
@@ -514,6 +520,15 @@ def _one(says: str) -> str:
     """Return what is said about several failures as it is said about one."""
     verb, _, rest = says.partition(" ")
     return f"{_OF_ONE[verb]} {rest.removeprefix('in common: ')}"
+
+
+def _with_like(fact: str, here: Mapping[str, Result]) -> tuple[str, list[str]]:
+    """Return what is said about failures with a fact, and of those with other numbers in it."""
+    own = [record for record, seen in here.items() if fact in seen.facts]
+    plain = without_values(fact)
+    like = [r for r, s in here.items() if r not in own and plain in map(without_values, s.facts)]
+    others = f"; of {len(like):,} with other numbers" if like else ""
+    return f"have in common: {fact}{others}", own + like
 
 
 def is_of_few(group: str) -> bool:

@@ -227,6 +227,8 @@ def _of_own_draws(calls: Sequence[Sequence[int]]) -> Iterator[str]:
         yield "every call draws the tokens of the first one"
     elif all(len({*row}) == 1 < len(row) for row in calls):
         yield "all rows of a call draw the same token"
+    elif all(len(row) > 2 and _are_in_pairs(row) for row in calls):
+        yield "two neighbouring rows share their random numbers"
     elif all([*one] == [*later] for one, later in zip(calls[::2], calls[1::2], strict=False)):
         yield _USED_AGAIN
     elif all([*one[1:]] == [*later[:-1]] != [] for one, later in pairwise(calls)):
@@ -234,6 +236,11 @@ def _of_own_draws(calls: Sequence[Sequence[int]]) -> Iterator[str]:
     for size in GROUPS:
         if all(len(row) > size and [*row[size:]] == [*row[:-size]] for row in calls):
             yield f"row r draws the token of row r modulo {size}"
+
+
+def _are_in_pairs(row: Sequence[int]) -> bool:
+    """Return whether each second token is the one before, from the first or the second pair on."""
+    return any([*row[at + 1 :: 2]] == [*row[at:-1:2]] for at in (0, 1))
 
 
 def _of_seeds(

@@ -16,6 +16,7 @@ from typing import Any, Final, TypeAlias
 
 from tokenref.diagnosis.asked import (
     BELOW_1,
+    OF_PROMPTS,
     OF_SUMS,
     VARIANT,
     Asked,
@@ -182,8 +183,10 @@ def _recounted(
     history = asked.row.get("history")
     if not history:
         return {}
-    start = asked.row["prompt_length"]
-    window = asked.row.get("params", {}).get("window") if is_count else None
+    is_one = is_count and asked.op in OF_PROMPTS and asked.profile == STANDARD  # one count of all
+    start = 0 if is_one else asked.row["prompt_length"]
+    params = {**_DEFAULTS.get(asked.op, {}), **asked.row.get("params", {})}
+    window = params.get("window") if is_count else None
     if window is not None:
         end = max(0, len(history) - window)
         history, start = history[end:], max(0, start - end)
@@ -607,6 +610,8 @@ def exchanged(op: str, rows: Sequence[Row]) -> Iterator[Misreading]:
                 ways += [partial(_with_parts, [part, "prompt_length"]), _with_history_at]
             for at, ((other, place), change) in enumerate(product(OTHER_ROWS, ways)):
                 yield Misreading(f"{part} of {other}{VARIANT}{at}", partial(change, place))
+            by_place = partial(_by_place, ways[0])
+            yield Misreading(f"{part} of row n for the row at place n in memory", by_place)
     steps = (name for row in rows for name, _ in _other_steps(row)) if op == "steps" else ()
     for name in dict.fromkeys(steps):
         yield Misreading(name, partial(_with_steps, name))
@@ -644,6 +649,11 @@ def _with_parts(parts: Sequence[str], place: Callable[[int, int], int], asked: A
     if "prompt_length" in found:
         found["prompt_length"] = min(found["prompt_length"], len(found["history"] or []))
     return found
+
+
+def _by_place(change: Callable[..., Row], asked: Asked) -> Row:
+    """Return a row with the part of the row whose number is its place in memory."""
+    return change(lambda row, _: asked.order[row], asked) if asked.order else {}
 
 
 def _with_history_at(place: Callable[[int, int], int], asked: Asked) -> Row:

@@ -14,6 +14,8 @@ from operator import ne
 from time import process_time
 from typing import Final, TypeAlias
 
+from msgspec import UNSET
+
 from tokenref.answers import Answer, Ok
 from tokenref.diagnosis import try_hint
 from tokenref.diagnosis.asked import (
@@ -72,8 +74,11 @@ def misread(
 
     right = ask(rows)
     outs = outs_of(right) if isinstance(right, Ok) else []
+    layout = getattr(case.input, "layout", UNSET)
+    order = () if layout is UNSET else layout.order
     asked = [
-        Asked(op, case.profile, rows, at % len(rows), out, ask_one) for at, out in enumerate(outs)
+        Asked(op, case.profile, rows, at % len(rows), out, ask_one, order)
+        for at, out in enumerate(outs)
     ]
     known: list[tuple[Sequence[Row], Answer]] = [(rows, right)]
     for way in ways(op, rows) if asked else ():

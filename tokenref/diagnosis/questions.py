@@ -3,6 +3,7 @@
 To add one, write a function of a question and a line in `PROPERTIES`.
 """
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from math import inf
@@ -11,7 +12,7 @@ from typing import Any, Final
 import msgspec
 
 from tokenref.diagnosis.row_facts import has_mask
-from tokenref.diagnosis.signatures import Diagnosis, by_place
+from tokenref.diagnosis.signatures import FEWEST, Diagnosis, by_place
 from tokenref.floats import type_of, unpack
 from tokenref.questions.sampling import tokens_of
 from tokenref.questions.text import TextInput
@@ -119,7 +120,8 @@ def property_of_failures(
 ) -> dict[str, str]:
     """Return what all failures of an operation have that few questions have, by operation.
 
-    If only batches fail, all of them together come first, whatever is asked of their rows.
+    If only batches fail, all of them together come first, whatever is asked of their rows. One or
+    two failures in all have a property by chance.
     """
     seen = [each.case for here in by_place(failed).values() for each in here.values()]
     wrong = [case for case in seen if case.vocab is None]
@@ -127,6 +129,8 @@ def property_of_failures(
     if not wrong:
         pairs = ((op, _from_a_length_on(op, seen, right)) for op in ops)
         return {op: says for op, says in pairs if says}
+    if len(wrong) < FEWEST:
+        return {}
     if all(op_of(case) in {"batch", "stat_batch"} for case in wrong):
         batches = [case for case in right if op_of(case) in {"batch", "stat_batch"}]
         if says := _property_of(wrong, batches):
@@ -137,7 +141,10 @@ def property_of_failures(
             if (op := rows_op(case)) in ops:
                 of_op[op][is_right].append(case)
     found = {op: _property_of(*cases) for op, cases in of_op.items()}
-    return {op: says for op, says in found.items() if says}
+    counts: Counter[str] = Counter()
+    for op, says in found.items():
+        counts[says] += len(of_op[op][0])
+    return {op: says for op, says in found.items() if says and counts[says] >= FEWEST}
 
 
 def _from_a_length_on(op: str, wrong: Sequence[Case], right: Sequence[Case]) -> str:

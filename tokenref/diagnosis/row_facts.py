@@ -50,6 +50,9 @@ ROUGHLY: Final = "roughly, "
 WRONG_RANK: Final = "the rank is wrong"
 """A fact about the rank in a report, whatever its numbers are."""
 
+NOT_WRITTEN: Final = "the wrong numbers are NaN with all bits set: they were not written"
+"""A fact about what skeletons fill an output with."""
+
 INEXACT: Final = (
     "all numbers are within 0.1 % of the right ones: something is calculated with too few bits"
 )
@@ -67,7 +70,7 @@ def of_row(
         if is_numbers(value) and is_numbers(other):
             numbers, others = numbers_of(value) or [], numbers_of(other) or []
             if len(numbers) == len(others) and numbers != others:
-                yield from _of_byte_order(numbers, other)
+                yield from _of_bytes(numbers, others, other)
                 yield from _of_banned(numbers, others, asked)
                 yield from _of_numbers(key, numbers, others, row)
         elif key == "keep" and are_ids(value) and are_ids(other):
@@ -110,12 +113,18 @@ def _of_banned(
         yield from _of_bits(_possible(want), _possible(have), len(want))
 
 
-def _of_byte_order(want: Sequence[float], have: Mapping[str, str]) -> Iterator[str]:
-    """Yield whether numbers are right with their bytes in the other order."""
-    dtype = type_of(have)
-    digits, width = have[dtype], DIGITS[dtype]
-    turned = (bytes.fromhex(digits[at : at + width])[::-1] for at in range(0, len(digits), width))
-    if all(map(near, want, from_digits(b"".join(turned).hex(), dtype))):
+def _of_bytes(
+    want: Sequence[float], have: Sequence[float], packed: Mapping[str, str]
+) -> Iterator[str]:
+    """Yield whether numbers are not written, or are right with their bytes in the other order."""
+    dtype = type_of(packed)
+    digits, width = packed[dtype], DIGITS[dtype]
+    each = [digits[at : at + width] for at in range(0, len(digits), width)]
+    wrong = (own for own, a, b in zip(each, want, have, strict=True) if not near(a, b))
+    if {*wrong} == {width * "f"}:  # no calculation ends in this NaN
+        yield NOT_WRITTEN
+    turned = from_digits(b"".join(bytes.fromhex(own)[::-1] for own in each).hex(), dtype)
+    if all(map(near, want, turned)):
         yield "the bytes of each number are in the other order: digits begin with the highest byte"
 
 
@@ -427,6 +436,8 @@ def _of_place(want: int, have: int, count: int) -> Iterator[str]:
     if count > FIRST_BLOCK and have == 0:
         yield "the answer is token 0"
     if have == want + 1:
+        ends = (size for size in reversed(USUAL) if have % size == 0)
+        yield from (f"the last token of a block of {size:,} is left out" for size in ends)
         yield "the token is the next one"
     if have == want - 1:
         yield "the token is the one before"

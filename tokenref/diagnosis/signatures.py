@@ -166,9 +166,7 @@ class Match:
         if len(self.hits) < few and all(len(c.answers) > len(self.hits) for c in self.causes):
             return False
         explained = shared | self.hits | self.others | aside
-        if all(op_of(failed[record].case) in OWN_DRAW_OPS for record in self.hits) and any(
-            op_of(failed[record].case) not in OWN_DRAW_OPS for record in failed.keys() - explained
-        ):
+        if are_own_draws(self, failed) and failed.keys() - explained:
             return False  # only which draws fail was compared, and something else fails as well
         of_area = Counter(map(_area, failed.values()))
         left = Counter(_area(failed[record]) for record in failed.keys() - explained)

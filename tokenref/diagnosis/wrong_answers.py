@@ -20,6 +20,7 @@ from sampling_ref.random.philox import philox_block
 from sampling_ref.row import whole_numbers
 from sampling_ref.speculative.shares import read_exactly, token_at
 from tokenref.diagnosis.asked import (
+    OF_PROMPTS,
     OF_SUMS,
     SUMMING,
     VARIANT,
@@ -147,8 +148,7 @@ def _with_stale_counts(asked: Asked, at: int, row: Sequence[float]) -> Sequence[
     before = [each["step"] for each in asked.row["steps"][: at + 1] if "penalt" in each["step"]]
     if step["step"] not in before:
         return asked.after(step, row)
-    wide = {"repetition_penalty", "penalties"}  # which count the prompt, too
-    counts = [asked.row["history"] if name in wide else generated for name in before]
+    counts = [asked.row["history"] if name in OF_PROMPTS else generated for name in before]
     use = Use(step["step"], **unpack_parameters(step["params"]))
     return chain([use], row, [token for each in counts for token in each]).row
 

@@ -482,12 +482,18 @@ def _looser(verdict: Verdict, request: Mapping[str, Any], right: Answer) -> Verd
 
 
 def _of_rows(profile: str, request: Mapping[str, Any], right: Answer) -> Verdict | None:
-    """Return the verdict on a batch: exact if that on each of its rows is, else none."""
+    """Return the verdict on a batch: exact if that on each of its rows is, or how near all are.
+
+    There is none if that differs in more than a number of units.
+    """
     op, rows = request["op"], request["rows"]
     outs = right.out["rows"] if isinstance(right, Ok) else [{}] * len(rows)
     verdicts = [
         sampler_verdict(op, profile, row, Ok(out)) for row, out in zip(rows, outs, strict=True)
     ]
+    close = [verdict for verdict in verdicts if isinstance(verdict, Close)]
+    if close and len(close) == len(verdicts) and all(c.floor == close[0].floor for c in close):
+        return max(close, key=lambda each: each.ulp)
     return Exact() if all(verdict == Exact() for verdict in verdicts) else None
 
 

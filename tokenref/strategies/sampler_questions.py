@@ -412,6 +412,10 @@ def _filtered(draw: st.DrawFn, op: str, _: str) -> Request:
     if op == "xtc":
         chance = [float(params.get("probability", 1.0))]
         request["uniforms"] = pack([draw(uniforms(chance))])
+    if op == "top_k" and draw(st.integers(0, 15)) == 15:
+        size = draw(st.integers(257, 600))
+        turned = [place * 101 % size / 8 for place in range(size)]  # not by size, not by place
+        return {"logits": pack(turned), "params": {"k": draw(st.integers(256, size + 1))}}
     return request
 
 
@@ -542,7 +546,10 @@ def _sequence(draw: st.DrawFn, profile: str) -> Request:
     }
 
 
-_BATCHED: Final = ("top_k", "top_p", "min_p", "repetition_penalty", "temperature", "greedy", "draw")
+_BATCHED: Final = (
+    *("top_k", "top_p", "min_p", "repetition_penalty", "temperature", "greedy", "draw"),
+    *("softmax", "logprobs"),
+)
 """Operations that engines perform for several rows at once."""
 
 
@@ -550,8 +557,9 @@ _BATCHED: Final = ("top_k", "top_p", "min_p", "repetition_penalty", "temperature
 def _batch(draw: st.DrawFn, profile: str) -> Request:
     """Draw several questions of one operation, each with its own row and parameters.
 
-    Mostly all rows are logits or all are weights, of one type, as kernels take them. Some of these
-    batches are padded: their rows have the length of the first one and a few numbers more.
+    Mostly all rows are logits or all are weights, of one type, as kernels take them. In some of
+    these batches the last row is the first one, far above or below it. Some are padded: their rows
+    have the length of the first one and a few numbers more.
     """
     op = draw(st.sampled_from(_BATCHED))
     rows = draw(st.lists(SAMPLER_QUESTIONS[op](profile), min_size=1, max_size=4))
@@ -560,6 +568,9 @@ def _batch(draw: st.DrawFn, profile: str) -> Request:
     part = "probs" if "probs" in rows[0] else "logits"
     dtype, rows = type_of(rows[0][part]), [row for row in rows if part in row]
     numbers = [[nearest(number, dtype) for number in unpack(row[part])] for row in rows]
+    if part == "logits" and (far := draw(st.sampled_from([0.0, 0.0, 200.0, -200.0]))):
+        rows, apart = [*rows, rows[0]], [nearest(number + far, dtype) for number in numbers[0]]
+        numbers.append(apart)
     size, padding = len(numbers[0]), draw(st.lists(_PADDING, max_size=3))
     if not size or not padding or part == "probs":
         packed = [{**row, part: pack(each, dtype)} for row, each in zip(rows, numbers, strict=True)]
