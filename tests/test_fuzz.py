@@ -184,11 +184,12 @@ def test_a_mutant_is_found_and_its_question_becomes_small(
 
 
 def test_every_way_to_calculate_random_logprobs_is_right_and_nearly_all_are_decided() -> None:
-    decided = 0
-    for question in (q for g in range(12) for q in questions_of(Selection(ops=["logprobs"]), 7, g)):
+    decided = answered = 0
+    for question in (q for g in range(12) for q in questions_of(Selection(ops=["logprobs"]), 8, g)):
         right = right_answer_to(question, "one")
         if not isinstance(right, Ok):
             continue
+        answered += 1
         case = case_of(question, right)
         if case is None:
             continue
@@ -199,7 +200,8 @@ def test_every_way_to_calculate_random_logprobs_is_right_and_nearly_all_are_deci
                 numbers = _probabilities("logprobs", row, dtype, way)
                 given = pack([nearest(number, dtype) for number in numbers], dtype)
                 assert judge(case, Ok({"logprobs": given}), SAMPLERS).status == "pass", (row, way)
-    assert decided > 180
+    assert answered > 180
+    assert decided > 0.95 * answered
 
 
 def test_a_logarithm_near_zero_is_still_compared() -> None:
