@@ -362,6 +362,55 @@ def parameters_by_the_place_in_memory(request: dict[str, Any]) -> Mapping[str, A
     }
 
 
+def _steps_of_two(step: str, histories: Sequence[Sequence[int]], *params: Any) -> dict[str, Any]:
+    """Return a batch of two rows that lie in memory the other way round."""
+    rows = [
+        {
+            "logits": pack([0.0, 1.0, 2.0]),
+            "history": history,
+            "prompt_length": 0,
+            "params": pack_parameters(each),
+        }
+        for history, each in zip(histories, params, strict=True)
+    ]
+    return {"op": step, "rows": rows, "layout": {"stride": 3, "order": [1, 0]}}
+
+
+@answering("batch", _steps_of_two("frequency_penalty", [[2], [1]], *[{"penalty": 2.0}] * 2))
+@other_question
+def history_by_the_place_in_memory(request: dict[str, Any]) -> Mapping[str, Any]:
+    """Where a row's history begins is looked up by its place in memory, its length by the row."""
+    if "layout" not in request or "history" not in request["rows"][0]:
+        return {}
+    histories = [row["history"] for row in request["rows"]]
+    changed = []
+    for row, place in zip(request["rows"], request["layout"]["order"], strict=True):
+        behind = [token for each in histories[place:] for token in each]
+        changed.append({**row, "history": behind[: len(row["history"])]})
+    return {"rows": changed}
+
+
+@answering(
+    "batch", _steps_of_two("logit_bias", [[], []], *({"biases": {at: 4.0}} for at in (0, 1)))
+)
+@other_question
+def biases_by_the_place_in_memory(request: dict[str, Any]) -> Mapping[str, Any]:
+    """A row's biases are looked up by its place in memory."""
+    rows = request["rows"]
+    if "layout" not in request:
+        return {}
+    changed = []
+    for row, place in zip(rows, request["layout"]["order"], strict=True):
+        wrong: dict[str, Any] = {}
+        if request["op"] == "logit_bias":
+            wrong = {"params": rows[place]["params"]}
+        elif request["op"] == "steps":
+            bias = {s["step"]: s for s in rows[place]["steps"] if s["step"] == "logit_bias"}
+            wrong = {"steps": [bias.get(step["step"], step) for step in row["steps"]]}
+        changed.append({**row, **wrong})
+    return {"rows": changed}
+
+
 @answering("batch", _cut([0.0, 1.0, 2.0], vocab_size=2) | {"op": "min_p"} | {"rows": [
     {"logits": pack([0.0, 1.0, 2.0]), "params": pack_parameters({"m": 0.5})}
 ]})  # fmt: skip
@@ -392,6 +441,49 @@ def nan_behind_256(session: SamplerSession, op: str, request: Request) -> Answer
         ends = [0.0 if number != number else number for number in numbers[256:]]  # noqa: PLR0124
         rows.append({**row, name: pack([*numbers[:256], *ends], type_of(row[name]))})
     return session.answer(op, {**request, "rows": rows})
+
+
+def _highest_equals(least: int, most: int) -> SamplerHandler:
+    """Keep the highest ids of equal tokens where top-k has a k of this size."""
+
+    def of_row(row: Mapping[str, Any], out: Mapping[str, Any], end: int | None) -> Any:
+        if not least <= row["params"].get("k", 0) <= most or "keep" not in out:
+            return out
+        numbers = unpack(row["probs" if "probs" in row else "logits"])[:end]
+        order = sorted(range(len(numbers)), key=lambda token: (-numbers[token], -token))
+        return {"keep": sorted(order[: len(out["keep"])])}
+
+    def handle(session: SamplerSession, op: str, request: Request) -> Answer:
+        right = session.answer(op, request)
+        if not isinstance(right, Ok) or "top_k" not in {op, request.get("op")}:
+            return right
+        if op == "top_k":
+            return Ok(of_row(request, right.out, None))
+        rows = request["rows"] * request.get("calls", 1)
+        pairs = zip(rows, right.out["rows"], strict=True)
+        return Ok({"rows": [of_row(row, out, request.get("vocab_size")) for row, out in pairs]})
+
+    return handle
+
+
+def _equals(size: int, k: int) -> dict[str, Any]:
+    return {"logits": pack([0.0] * size), "params": {"k": k}}
+
+
+@answering(("top_k", "batch"), _equals(20, 17), op="top_k")
+def top_k_of_17_to_256_keeps_highest_equals(
+    session: SamplerSession, op: str, request: Request
+) -> Answer:
+    """Top-k of 17 to 256 tokens keeps the highest ids of equal tokens, by another sort."""
+    return _highest_equals(17, 256)(session, op, request)
+
+
+@answering(("top_k", "batch"), _equals(70, 65), op="top_k")
+def top_k_of_65_to_1024_keeps_highest_equals(
+    session: SamplerSession, op: str, request: Request
+) -> Answer:
+    """Top-k of 65 to 1,024 tokens keeps the highest ids of equal tokens, by another sort."""
+    return _highest_equals(65, 1024)(session, op, request)
 
 
 @answering("top_k", {"logits": {"f32": "3f8000003f800001"}, "params": {"k": 1}})

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import accumulate, groupby, pairwise, product
-from math import copysign, exp, fsum, inf, log, nextafter
+from math import copysign, exp, floor, fsum, inf, log, nextafter
 from sys import float_info
 from typing import Any, Final, TypeAlias
 
@@ -73,6 +73,24 @@ def _early(place: int, asked: Asked) -> Row:
     (number,) = unpack(asked.row["draw"])
     number *= fsum(asked.left[place]) / fsum(asked.left[-1])
     return {"draw": pack([min(number, BELOW_1)], "f64")}
+
+
+def _p_of_all(is_first: bool, asked: Asked) -> Row:
+    """Return steps whose top-p takes shares of all tokens, also of those removed before it.
+
+    Their sum is that of the question, or of what the steps before it that remove none make.
+    """
+    if not is_fused(asked):
+        return {}
+    whole, steps = asked.numbers, list[Row]()
+    for step, row in zip(asked.row["steps"], asked.made, strict=False):
+        largest = max(row if is_first else whole)
+        factor = fsum(weights_of(whole)) / fsum(exp(number - largest) for number in row)
+        is_p = step["step"] == "top_p"
+        steps.append({**step, "params": _with_p(step["params"], factor)} if is_p else step)
+        if not is_first and step["step"] not in {*FILTER_OPS, "token_mask"}:
+            whole = asked.after(step, whole)
+    return {"steps": steps}
 
 
 def _with_p(params: Row, factor: float) -> Row:
@@ -419,6 +437,7 @@ ROUNDED: Final[Mapping[str, Callable[[float], float]]] = {
     "random numbers rounded to bfloat16": lambda number: nearest(number, "bf16"),
     "random numbers rounded to binary16": lambda number: nearest(number, "f16"),
     "random numbers rounded to binary32": lambda number: nearest(number, "f32"),
+    "random numbers cut off after 16 bits": lambda number: floor(number * 2.0**16) / 2.0**16,
     "1 - u for the random number u": lambda number: 1 - number,
 }
 
@@ -485,7 +504,8 @@ def _flushed(has_sign: bool, dtype: Type, number: float) -> float:
 
 
 def _taken_for_logits(asked: Asked) -> Row:
-    weights = unpack(asked.row["probs"]) if "probs" in asked.row else ()
+    is_taken = "probs" in asked.row and asked.op != "top_k"  # where only impossible tokens differ
+    weights = unpack(asked.row["probs"]) if is_taken else ()
     return {"probs": pack([exp(min(p, 700.0)) for p in weights], "f64")} if weights else {}
 
 
@@ -532,6 +552,16 @@ def _without_last(size: int, is_summed: bool, asked: Asked) -> Row:
     return {**row, "params": _with_p(asked.row["params"], asked.sums[-1] / rest if rest else inf)}
 
 
+def _padded(size: int, asked: Asked) -> Row:
+    """Return a history with token 0 behind it, to a multiple of a size, also behind windows."""
+    history = asked.row.get("history") or []
+    more = -len(history) % size
+    if not more:
+        return {}
+    wider = _with_parameter("window", lambda window, _: window + more, int, asked)
+    return {**wider, "history": [*history, *[0] * more]}
+
+
 QUESTIONS: Final[Mapping[str, Change]] = {
     "probabilities that are taken for logits": _taken_for_logits,
     **{
@@ -560,6 +590,12 @@ QUESTIONS: Final[Mapping[str, Change]] = {
     },
     "a draw by the sum of the weights before the last step": partial(_early, -2),
     "a draw by the sum of the weights before all steps": partial(_early, 0),
+    **{
+        f"p as a share of all tokens, also of those removed before{VARIANT}{is_first}": (
+            partial(_p_of_all, is_first)
+        )
+        for is_first in (True, False)
+    },
     "filters that see the logits of the question": _filters_of_question,
     **{says: partial(_by_sum, summed) for says, summed in OF_SUMS.items()},
     **{
@@ -569,6 +605,10 @@ QUESTIONS: Final[Mapping[str, Change]] = {
     },
     **{
         says: partial(_recounted, counted, says in _COUNTED) for says, counted in _HISTORIES.items()
+    },
+    **{
+        f"a history padded with token 0 to a multiple of {n}": partial(_padded, n)
+        for n in (2, 4, 8, 16, 32, 64)
     },
     **{
         f"a history without the last of each {n} tokens": partial(_without_each, n)

@@ -332,6 +332,14 @@ def _in_blocks(size: int, carried: Carried, _: Type, weights: Sequence[float]) -
     return sums
 
 
+def _late(size: int, _: Type, weights: Sequence[float]) -> Sequence[float]:
+    """Return sums of blocks, each of which begins with what was before the block before it."""
+    until = [0.0, *accumulate(weights if size < len(weights) else ())]
+    starts = (at // size * size for at in range(len(until) - 1))
+    pairs = zip(until[1:], starts, strict=True)
+    return [each - until[start] + until[max(start - size, 0)] for each, start in pairs]
+
+
 def _rounded_sums(dtypes: Sequence[Type], own: Type, weights: Sequence[float]) -> Sequence[float]:
     """Return sums in the type of the row if that is one of these, or in the only one of them."""
     dtype = dtypes[0] if len(dtypes) == 1 else own
@@ -702,6 +710,13 @@ _RUNNING: Final[Sequence[tuple[str, Running]]] = (
         (_SCANNED.format(size, size // 2), partial(_scanned, size, read))
         for read, sizes in ((1, (32, 256, 512, 1024)), (4, (1024, 2048, 4096)))
         for size in sizes
+    ),
+    *(
+        (
+            f"a sum that each block of {size:,} tokens takes from one block too early",
+            partial(_late, size),
+        )
+        for size in (32, 64, 128, 256, 512, 1024)
     ),
     *((f"a running sum rounded to {name}", partial(_rounded_sums, own)) for name, own in _TYPES),
 )

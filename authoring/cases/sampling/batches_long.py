@@ -99,6 +99,7 @@ def drafts() -> Iterator[SamplerDraft]:
         yield from _padding(size, whole)
     yield from _layouts()
     yield from _mixed()
+    yield from _histories_and_biases()
     yield _late_nan()
     yield from _own_parameters()
     yield _many_kept()
@@ -351,6 +352,88 @@ def _mixed() -> Iterator[SamplerDraft]:
         "Four rows in another order in memory, masks in the order of the rows, one without a mask.",
         flags=["BatchLayout", "TokenMask"], layout=PLACES,
     )  # fmt: skip
+
+
+def _histories_and_biases() -> Iterator[SamplerDraft]:
+    """Yield small batches in another order in memory: of each row, history, biases, mask differ."""
+    histories = ([1], [3, 2, 3], [2, 3, 3], [0, 1, 2, 0])
+    biases: Sequence[dict[int, float]] = (
+        {0: -2.0, 1: -4.0},
+        {0: -2.0},
+        {2: -4.0, 3: -2.0},
+        {0: 2.0, 3: -4.0},
+    )
+    masks = ([0, 3], [1, 2], [0, 2, 3], [2])
+    penalty = {"penalty": 3.0}
+    all_three = {"repetition": 2.0, "frequency": 0.5, "presence": 1.0, "window": None}
+    asked: tuple[tuple[str, Sequence[Mapping[str, Any]], Sequence[Type]], ...] = (
+        ("repetition_penalty", [penalty] * 4, ("f32",)),
+        ("frequency_penalty", [penalty] * 4, ("f32",)),
+        ("presence_penalty", [penalty] * 4, ("bf16",)),
+        ("penalties", [all_three] * 4, ("f32",)),
+        ("logit_bias", [{"biases": each} for each in biases], ("f32", "bf16")),
+        ("token_mask", [{"tokens": each} for each in masks], ("f32",)),
+    )
+    for op, parameters, dtypes in asked:
+        part = "history" if "penalt" in op else "params"
+        for dtype in dtypes:
+            rows = [
+                {
+                    "logits": pack(_apart(number), dtype),
+                    "history": histories[number] if part == "history" else [],
+                    "prompt_length": 0,
+                    "params": pack_parameters(given),
+                }
+                for number, given in enumerate(parameters)
+            ]
+            yield _case(
+                f"mixed-and-padded{'' if dtype == 'f32' else '-' + dtype}", op, rows,
+                f"Four rows in another order in memory: {op} of each is by its own {_LISTS.get(op, part)}.",
+                told_rows("logits"), flags=["BatchLayout", "BatchPadding"], vocab_size=4,
+                layout=PLACES, purposes=[by_its_own(part)],
+            )  # fmt: skip
+    own = (
+        lambda number: [
+            {"step": "frequency_penalty", "params": pack_parameters(penalty)},
+            {"step": "logit_bias", "params": pack_parameters({"biases": biases[number]})},
+            {"step": "top_k", "params": {"k": 2}},
+        ],
+        lambda number: [
+            {"step": "token_mask", "params": {"tokens": masks[number]}},
+            {"step": "top_k", "params": {"k": 4}},
+        ],
+    )
+    for steps, slug, lists in zip(own, ("", "-masks"), ("history and biases", "mask"), strict=True):
+        rows = [
+            {
+                "logits": pack(_apart(number)),
+                "history": [] if slug else histories[number],
+                "prompt_length": 0,
+                "steps": steps(number),
+            }
+            for number in range(4)
+        ]
+        yield _case(
+            f"mixed-and-padded{slug}", "steps", rows,
+            f"Four rows in another order in memory, each with its own {lists}.",
+            flags=["BatchLayout", "BatchPadding", "Fused"], vocab_size=4, layout=PLACES,
+            purposes=[by_its_own(part) for part in ("history", "steps")[bool(slug) :]],
+        )  # fmt: skip
+
+
+_LISTS: Final = {"logit_bias": "biases", "token_mask": "list"}
+
+
+def by_its_own(part: str) -> SamplerPurpose:
+    """Return the purpose "every row would differ with that part of the row at its place"."""
+
+    def check(case: Case) -> None:
+        asked, right = msgspec.to_builtins(case.input), _answers(case)
+        for row, place, answer in zip(asked["rows"], asked["layout"]["order"], right, strict=True):
+            if _answered(asked, {**row, part: asked["rows"][place][part]}) == answer:
+                raise PurposeError(f"{case.id}: each row must show whose {part} it has")
+
+    return check
 
 
 def _apart(number: int) -> list[float]:

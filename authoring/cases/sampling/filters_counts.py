@@ -159,8 +159,8 @@ def _least() -> Iterator[FilterCase]:
                 f"least-{least}",
                 row,
                 {**params, "least": least},
-                f"At least {least} tokens are kept, the most probable first, however strict the "
-                "filter is. If there are fewer, all are kept.",
+                f"At least {least} tokens are kept, the most probable first, or all if "
+                "there are fewer.",
                 ("Least", "Dyadic", *(("EmptyResult",) if least == 0 else ())),
                 keep=sorted(line[:least]) if known else None,
             )
@@ -197,8 +197,8 @@ def _coins() -> Iterator[FilterCase]:
                 f"coin-{slug}-{'at-most' if profile == 'standard' else 'below'}",
                 row,
                 {"threshold": threshold, "probability": probability},
-                "The filter acts if the uniform number is at most the probability, or only below "
-                "it; with probability 0 it never acts, even at 0.",
+                "The filter acts if the number is at most the probability, or only below it; with "
+                "probability 0 never.",
                 ("Coin", "Xtc", "Dyadic"),
                 profile=profile,
                 uniform=uniform,

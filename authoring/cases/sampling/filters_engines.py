@@ -32,8 +32,8 @@ TIED: Final = logits(3.0, 2.0, 2.0, 2.0, 1.0)
 Question: TypeAlias = tuple[str, Row, Mapping[str, Any], str, tuple[str, ...]]
 
 _EQUAL: Final = (
-    "Four equal tokens and a parameter that their shares meet exactly. Engines differ here in "
-    "what they do at equality, and in which of the equal tokens they keep."
+    "Four equal tokens, and a parameter that their shares meet exactly: engines keep more or "
+    "fewer, and other ones."
 )
 _INSIDE: Final = "The parameter is well between the numbers that it is compared with."
 _LEAST: Final = "The minimum number of tokens to keep, a parameter of this engine, decides."
@@ -253,8 +253,8 @@ def _edges(op: str, profile: Profile, stage: Stage) -> Iterator[FilterCase]:
                 ROW if op != "typical" else logits(0.25, 2.0, -1.0, 1.0, 3.0),
                 {**usual, theirs: value},
                 (
-                    f"{theirs} at an end of what the engine takes, or beyond: it is refused, turns the "
-                    "step off, or is strictest."
+                    f"{theirs} at an end of what the engine takes, or beyond: refused, off, or "
+                    "strictest."
                 ),
                 ("ParameterDomain",),
             )
@@ -388,7 +388,7 @@ def _asking(op: str, rule: str, row: Row, params: dict[str, Any]) -> FilterCase:
         row,
         params,
         (f"The rule in which {said}" if said else "The rule that is standard at every point")
-        + ", on a question that most other rules answer otherwise.",
+        + ", where most other rules differ.",
         (
             *(("Dyadic", "Ties") if row.kind == "probs" else ("Deviation",)),
             *(("Boundary", "Crossing") if "boundary" in rule else ()),

@@ -111,8 +111,8 @@ def _of_row(name: str) -> Iterator[FilterCase]:
                 f"{name}-{slug}",
                 long_row(name),
                 params,
-                f"{size:,} tokens with five heavy ones far apart: block-wise sorts, 16-bit ids, "
-                "and sums that lose the light third, keep others.",
+                f"{size:,} tokens, five heavy ones: block-wise sorts, 16-bit ids, and sums without "
+                "the light third keep others.",
                 (*flags, *_more(op)),
                 keep=None if count is None else sorted(heavy(size)[:count]),
             )

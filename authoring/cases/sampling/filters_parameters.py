@@ -116,8 +116,8 @@ def _edges() -> Iterator[FilterCase]:
             f"{name}-edge-{number}",
             ROW,
             {**USUAL[op], name: value},
-            f"{name} is at the edge of its domain, or as close to it as 32 bits allow. It is "
-            "accepted, and neither rounded to a forbidden value nor treated as off.",
+            f"{name} is at the edge of its domain, or next to it in 32 bits: it is not refused, "
+            "rounded, or treated as off.",
             ("ParameterDomain", "Dyadic", *(("AllTokens",) if keep == [0, 1, 2, 3] else ())),
             keep=keep,
             uniform=_uniform(op),
@@ -133,8 +133,8 @@ def _refused() -> Iterator[FilterCase]:
                 f"{name}-{_NAMES.get(value, 'nan')}",
                 LOGITS if op == "top_n_sigma" else ROW,
                 {**USUAL[op], name: value},
-                f"The definition does not allow this {name}, so it must raise an error. A "
-                "program that continues keeps everything, nothing, or arbitrary tokens.",
+                f"This {name} is not allowed: a program that continues keeps everything, nothing, "
+                "or arbitrary tokens.",
                 ("ParameterDomain",),
                 refused="INVALID_PARAMETER",
                 uniform=_uniform(op),
@@ -153,7 +153,7 @@ def _bad_rows() -> Iterator[FilterCase]:
                 f"row-{slug}",
                 row,
                 params,
-                f"{why} The row is refused, because any answer would be garbage.",
+                f"{why} The row is refused.",
                 ("InvalidRow", *(("MinusInfinity",) if slug == "impossible" else ())),
                 refused="INVALID_ROW",
                 uniform=_uniform(op),

@@ -96,8 +96,7 @@ def _disagreements() -> Iterator[FilterCase]:
                 f"{slug}-{name}",
                 row,
                 {"p": nearest(p, "f32")},
-                "On this row engines give different sets for the same p: at equality, "
-                "between equals, and about the token that crosses p.",
+                "Engines differ here: at equality, between equals, or about the token that crosses p.",
                 ("Published", "Dyadic", "Ties", "Crossing"),
                 profile=rule,
                 keep=keep,

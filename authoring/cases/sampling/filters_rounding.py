@@ -107,8 +107,8 @@ def _open(
         slug,
         row,
         params,
-        "The parameter is the 32-bit number nearest to the sum, share or threshold that decides. "
-        "Order and width of the arithmetic decide: an answer of none of them is wrong.",
+        "The parameter is the 32-bit number nearest to what decides: only the order and width of "
+        "the arithmetic may matter.",
         ("Rounding", *(("EngineProfile",) if profile in PROFILES else ())),
         profile=profile,
         uniform=0.5 if op == "xtc" else None,

@@ -63,8 +63,7 @@ def _orders() -> Iterator[FilterCase]:
                 f"order-{name}",
                 parts(16, *(_SHARES[place] for place in order)),
                 params,
-                "The same probabilities in several orders: the ids kept move with them. A cut by "
-                "place does not.",
+                "The same probabilities in several orders: the ids kept move with them.",
                 "Unsorted",
                 "Dyadic",
             )
@@ -139,8 +138,7 @@ def _shifts() -> Iterator[FilterCase]:
                 f"shift-{name}",
                 logits(*(number + move for number in LOGITS)),
                 params,
-                "A number added to all logits changes nothing. Exponentials overflow or vanish "
-                "unless the largest logit is taken off.",
+                "Exponentials overflow or vanish unless the largest logit is taken off.",
                 "Shift",
                 "Margin",
             )

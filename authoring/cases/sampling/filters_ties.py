@@ -143,7 +143,7 @@ def _cuts() -> Iterator[FilterCase]:
                 f"{slug}-{profile.rpartition('.')[2]}",
                 row,
                 params,
-                f"The cut falls between equal tokens: {rule}. Unstable sorts give another set.",
+                f"The cut falls between equal tokens: {rule}. Unstable sorts differ.",
                 _flags(row, *(("Least",) if "least" in params else ())),
                 profile=profile,
                 keep=keep,
@@ -172,8 +172,8 @@ def _typical() -> Iterator[FilterCase]:
                 f"{slug}-{'all' if profile == 'standard' else profile.rpartition('.')[2]}",
                 given,
                 params,
-                "Equal tokens are equally far from the entropy. The definition takes all of them, "
-                "a walk takes one by one, from either end of the ids.",
+                "Equally far from the entropy: the definition takes all, a walk one by one, from "
+                "either end of the ids.",
                 _flags(given, "Entropy"),
                 profile=profile,
                 keep=keep,
@@ -199,8 +199,8 @@ def _xtc() -> Iterator[FilterCase]:
                 f"{slug}-{'highest-id' if profile == 'standard' else profile.rpartition('.')[2]}",
                 row,
                 {"threshold": threshold, "probability": 1.0},
-                "Several tokens share the place of the least likely top choice: the last one of a "
-                "sorted walk stays, or the first, or all of them.",
+                "The least likely top choice is tied: the last one of a sorted walk stays, the "
+                "first, or all.",
                 _flags(row, "Xtc"),
                 profile=profile,
                 uniform=0.5,
@@ -227,7 +227,7 @@ def _whole_groups() -> Iterator[FilterCase]:
                 pairs,
                 params,
                 "The cut is between two groups of equal tokens, so the rule for ties must not "
-                "change anything: including the next group is wrong.",
+                "matter.",
                 ("Ties", "Dyadic", "Unsorted"),
                 profile=profile,
                 keep=[1, 3],

@@ -28,7 +28,7 @@ CHAINS: Final = ChainTopic(
 
 def drafts() -> Iterator[SamplerDraft]:
     """Yield the cases."""
-    cases = (*_counts(), *_beyond(), *_thresholds(), *_lengths())
+    cases = (*_counts(), *_ties(), *_beyond(), *_thresholds(), *_lengths())
     yield from told_apart([*(case.draft() for case in cases), *_engines()])
 
 
@@ -71,6 +71,27 @@ def _counts() -> Iterator[FilterCase]:
                     f"The {count:,} most probable tokens sum to exactly p.",
                     ("LongRow", "Dyadic", "Boundary"),
                 )  # fmt: skip
+
+
+def _ties() -> Iterator[FilterCase]:
+    """Yield filters whose last tokens are among equal ones: programs select few and many otherwise."""
+    for count in (17, 32, 33, 64, 100, 128, 200, 256):
+        size = count + count // 8 + 5
+        row = Row(grid(1, size, span=1, put={size - 1: 1.0}), "logits")
+        yield FilterCase(
+            "top_k", "sizes", f"tied-{count}", row, {"k": count},
+            f"k is {count}: of equal tokens behind a better one, those with the lowest ids stay.",
+            ("LongRow", "Ties"), keep=[*range(count - 1), size - 1],
+            unlike=("ties.highest-id",),
+        )  # fmt: skip
+    for count in (40, 200):
+        size = 2 * count
+        yield FilterCase(
+            "top_p", "sizes", f"tied-{count}", Row(grid(1, size, span=1), "logits"),
+            {"p": (count - 0.5) / size},
+            f"{count} of {size} equal tokens sum to p: the lowest ids stay.",
+            ("LongRow", "Ties"), keep=[*range(count)], unlike=("ties.highest-id",),
+        )  # fmt: skip
 
 
 def _beyond() -> Iterator[FilterCase]:
