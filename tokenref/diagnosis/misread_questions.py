@@ -650,8 +650,9 @@ def exchanged(op: str, rows: Sequence[Row]) -> Iterator[Misreading]:
                 ways += [partial(_with_parts, [part, "prompt_length"]), _with_history_at]
             for at, ((other, place), change) in enumerate(product(OTHER_ROWS, ways)):
                 yield Misreading(f"{part} of {other}{VARIANT}{at}", partial(change, place))
-            by_place = partial(_by_place, ways[0])
-            yield Misreading(f"{part} of row n for the row at place n in memory", by_place)
+            for at, change in enumerate(ways):
+                says = f"{part} of row n for the row at place n in memory{VARIANT}{at}"
+                yield Misreading(says, partial(_by_place, change))
     steps = (name for row in rows for name, _ in _other_steps(row)) if op == "steps" else ()
     for name in dict.fromkeys(steps):
         yield Misreading(name, partial(_with_steps, name))
