@@ -1661,12 +1661,23 @@ def test_a_misspelt_profile_of_a_program_is_printed(tmp_path: Path) -> None:
     assert (shown.exit_code, "standart" in shown.output) == (3, False)
 
 
-def test_an_answer_that_depends_on_earlier_questions_is_said_to(tmp_path: Path) -> None:
-    change = """
+LARGEST_SO_FAR: Final = """
         if 'ok' in result:
             last = max(last, result['ok']['token'])
             result['ok']['token'] = last
-    """
+"""
+REFUSES_EVER_AFTER: Final = """
+        last += 'err' in result
+        if last:
+            result.pop('ok', None)
+            result['err'] = {'code': 'INVALID_ROW', 'msg': 'a flag that is never cleared'}
+"""
+
+
+@pytest.mark.parametrize("change", [LARGEST_SO_FAR, REFUSES_EVER_AFTER])
+def test_an_answer_that_depends_on_earlier_questions_is_said_to(
+    tmp_path: Path, change: str
+) -> None:
     command = changed(tmp_path, change, before="last = 0")
     shown = tokenref("check", "--cmd", command, "--op", "greedy", "--profile", "standard")
     assert shown.exit_code == 1

@@ -911,14 +911,7 @@ def test_a_misread_question_is_named(
             min_p_of_whole_blocks,
             "answers with the largest number of whole blocks of 256 tokens",
         ),
-        (
-            "top_k",
-            counted_anew,
-            " or ".join(
-                f"answers with equal tokens counted anew in each block of {size}"
-                for size in (32, 64)
-            ),
-        ),
+        ("top_k", counted_anew, "answers with equal tokens counted anew in each block of 32"),
         ("top_k", one_less_in_16_bits, "rows have numbers of 16 bits, and all others pass"),
     ],
 )
@@ -1582,12 +1575,15 @@ def test_long_inputs_are_said_to_have_a_fact_in_common(catalogue: Catalogue) -> 
     assert _in_most([seen, none, none]) == _in_most([]) == ""
 
 
-def test_rows_that_draw_like_rows_of_another_block_are_named(catalogue: Catalogue) -> None:
+@pytest.mark.parametrize("size", [4, 8, 16, 32, 64])
+def test_rows_that_draw_like_rows_of_another_block_are_named(
+    catalogue: Catalogue, size: int
+) -> None:
     case = catalogue.records["sampling/stat_batch/rows/65-rows"]
     numbers = Random(SEED)
-    calls = [[numbers.randrange(2) for _ in range(32)] for _ in range(case.input.draws)]
-    like = {"tokens": [[call[row % 32] for row in range(65)] for call in calls]}
-    assert "row r draws the token of row r modulo 32" in facts_of(case, Ok(like))
+    calls = [[numbers.randrange(2) for _ in range(size)] for _ in range(case.input.draws)]
+    like = {"tokens": [[call[row % size] for row in range(65)] for call in calls]}
+    assert facts_of(case, Ok(like))[0] == f"row r draws the token of row r modulo {size}"
     other = {"tokens": [[numbers.randrange(2) for _ in range(65)] for _ in calls]}
     assert not facts_of(case, Ok(other))
 
@@ -1815,6 +1811,39 @@ def without_each_32nd(session: SamplerSession, op: str, request: Mapping[str, An
     return session.answer(op, {**request, **changed})
 
 
+def with_padding(session: SamplerSession, op: str, request: Mapping[str, Any]) -> Answer:
+    """Count token 0 for what a history of vectors of four lacks, in front of any window."""
+    right = session.answer(op, request)
+    history = request.get("history")
+    if op != "frequency_penalty" or not isinstance(right, Ok) or not history:
+        return right
+    row, dtype = unpack(right.out["logits"]), type_of(right.out["logits"])
+    (penalty,) = unpack(request["params"]["penalty"])
+    row[0] = nearest(row[0] - penalty * (-len(history) % 4), dtype)
+    return Ok({"logits": pack(row, dtype)})
+
+
+def with_p_of_all(session: SamplerSession, op: str, request: Mapping[str, Any]) -> Answer:
+    """Compare running sums of what is left with p of the sum of the question's weights."""
+    right = session.answer(op, request)
+    if op != "steps" or not isinstance(right, Ok):
+        return right
+    given = unpack(request["logits"])
+    whole = sum(exp(logit - max(given)) for logit in given)
+
+    def answer(name: str, one: Mapping[str, Any]) -> Answer:
+        if name != "top_p":
+            return session.answer(name, one)
+        row, (p,) = unpack(one["logits"]), unpack(one["params"]["p"])
+        order = [at for at in range(len(row)) if row[at] > -inf]
+        order.sort(key=lambda token: -row[token])
+        before = accumulate((exp(row[token] - max(row)) for token in order), initial=0.0)
+        kept = [t for t, less in zip(order, before, strict=False) if p >= 1 or less < p * whole]
+        return Ok({"keep": sorted({*kept, *order[: one["params"].get("least", 1)]})})
+
+    return stepwise(session, request, answer)
+
+
 def with_a_shorter_prompt(session: SamplerSession, op: str, request: Mapping[str, Any]) -> Answer:
     start = max(0, request.get("prompt_length", 0) - 1)
     return session.answer(
@@ -1843,23 +1872,33 @@ def drawn_from_all(session: SamplerSession, op: str, request: Mapping[str, Any])
     return Ok({**right.out, "token": next(t for t, s in enumerate(sums) if s > number * sums[-1])})
 
 
+def stepwise(
+    session: SamplerSession,
+    request: Mapping[str, Any],
+    answer: Callable[[str, Mapping[str, Any]], Answer],
+) -> Answer:
+    """Answer a question of several steps, given the answer to each of them alone."""
+    row = unpack(request["logits"])
+    for step in request["steps"]:
+        one = {**request, "logits": pack(row, "f64"), "params": step["params"]}
+        found = out_of(answer(step["step"], one))
+        row = unpack(found["logits"]) if "logits" in found else row
+        kept = {*found.get("keep", range(len(row)))}
+        row = [number if at in kept else -inf for at, number in enumerate(row)]
+    keep = {"keep": [at for at, number in enumerate(row) if number != -inf]}
+    if "draw" not in request:
+        return Ok(keep)
+    drawn = {"logits": pack(row, "f64"), "uniforms": request["draw"], "params": {}}
+    return Ok({**keep, **out_of(session.answer("draw", drawn))})
+
+
 def by_magnitude(session: SamplerSession, op: str, request: Mapping[str, Any]) -> Answer:
     """Sort by the lower bits, in which negative numbers rise with their magnitude."""
     if not isinstance(right := session.answer(op, request), Ok) or "logits" not in request:
         return right
     row = unpack(request["logits"])
     if op == "steps":
-        for step in request["steps"]:
-            one = {**request, "logits": pack(row, "f64"), "params": step["params"]}
-            found = out_of(by_magnitude(session, step["step"], one))
-            row = unpack(found["logits"]) if "logits" in found else row
-            kept = {*found.get("keep", range(len(row)))}
-            row = [number if at in kept else -inf for at, number in enumerate(row)]
-        keep = {"keep": [at for at, number in enumerate(row) if number != -inf]}
-        if "draw" not in request:
-            return Ok(keep)
-        drawn = {"logits": pack(row, "f64"), "uniforms": request["draw"], "params": {}}
-        return Ok({**keep, **out_of(session.answer("draw", drawn))})
+        return stepwise(session, request, partial(by_magnitude, session))
     if op == "top_p":
         return Ok({"keep": sorted(top_p_by_magnitude(row, request["params"]))})
     if op not in {"top_k", "greedy"}:
@@ -1935,6 +1974,16 @@ def test_a_scan_without_its_last_step_gives_these_sums(
     size = threads * read
     expected = scanned(weights, threads, read) if len(weights) > size // 2 else []
     assert [*_scanned(size, read, "f64", weights)] == expected
+
+
+def drawn_by_late_blocks(weights: Sequence[float], u: float) -> int:
+    """Draw by a scan of blocks, each of which gets the carry of the block before it too late."""
+    sums, carry, late = list[float](), 0.0, 0.0
+    for start in range(0, len(weights), 256):
+        block = [*accumulate(weights[start : start + 256])]
+        sums += [late + each for each in block]
+        carry, late = carry + block[-1], carry
+    return next((t for t, x in enumerate(sums) if x > u * sums[-1]), len(sums) - 1)
 
 
 def drawn_by_a_scan(weights: Sequence[float], u: float) -> int:
@@ -2095,6 +2144,15 @@ def with_the_target_row(session: SamplerSession, op: str, request: Mapping[str, 
     return Ok({"probs": pack([nearest(x / sum(row), dtype) for x in row], dtype)})
 
 
+def with_uniforms_of_16_bits(
+    session: SamplerSession, op: str, request: Mapping[str, Any]
+) -> Answer:
+    if op != "draw" or not isinstance(session.answer(op, request), Ok):
+        return session.answer(op, request)
+    numbers = [int(number * 65_536) / 65_536 for number in unpack(request["uniforms"])]
+    return session.answer(op, {**request, "uniforms": pack(numbers, "f64")})
+
+
 def drawn_in_32_bits(session: SamplerSession, op: str, request: Mapping[str, Any]) -> Answer:
     right = session.answer(op, request)
     if op != "draw" or not isinstance(right, Ok) or "token" not in right.out:
@@ -2198,6 +2256,14 @@ def with_one_above_all(session: SamplerSession, op: str, request: Mapping[str, A
             partial(drawn_from, drawn_by_a_scan),
             "a scan of blocks of 1,024 tokens without its last step, which adds 512 before",
         ),
+        (
+            "draw",
+            partial(drawn_from, drawn_by_late_blocks),
+            "a running sum that lacks the block before, in blocks of 256 tokens",
+        ),
+        ("draw", with_uniforms_of_16_bits, "random numbers cut off after 16 bits"),
+        ("frequency_penalty", with_padding, "a history padded with token 0 to a multiple of 4"),
+        ("steps", with_p_of_all, "p as a share of all tokens, also of those removed before"),
         (
             "top_p",
             without_the_token_that_reaches_p,
@@ -2313,6 +2379,24 @@ def test_a_mistake_of_kernels_is_named(
     cases = [case for case in cases if size(case)[0] < 2500 and length(case) < 20_000]
     found = run(SamplersWithHandler(handle=wrong), cases, catalogue).diagnoses
     assert f"answers with {name}" in found[0].name.split(" or ")
+
+
+def test_tokens_of_weight_0_that_top_k_keeps_are_no_probabilities_taken_for_logits(
+    catalogue: Catalogue,
+) -> None:
+    def with_impossible(session: SamplerSession, op: str, request: Mapping[str, Any]) -> Answer:
+        right = session.answer(op, request)
+        if not isinstance(right, Ok) or "probs" not in request or "k" not in request["params"]:
+            return right
+        row = unpack(request["probs"])
+        order = sorted(range(len(row)), key=lambda token: (-row[token], token))
+        return Ok({"keep": sorted(order[: max(request["params"]["k"], len(right.out["keep"]))])})
+
+    cases = [c for c in catalogue.cases if (op_of(c), c.profile) == ("top_k", "standard")]
+    cases = [case for case in cases if size(case)[0] < 2500]
+    said = run(SamplersWithHandler(handle=with_impossible), cases, catalogue).diagnoses[0].sentence
+    assert "tokens are kept that are impossible" in said
+    assert "taken for logits" not in said
 
 
 def test_filters_of_steps_are_misread_as_those_that_are_asked_alone(catalogue: Catalogue) -> None:

@@ -362,7 +362,9 @@ def parameters_by_the_place_in_memory(request: dict[str, Any]) -> Mapping[str, A
     }
 
 
-def _steps_of_two(step: str, histories: Sequence[Sequence[int]], *params: Any) -> dict[str, Any]:
+def _the_other_way_round(
+    step: str, histories: Sequence[Sequence[int]], *params: Any
+) -> dict[str, Any]:
     """Return a batch of two rows that lie in memory the other way round."""
     rows = [
         {
@@ -376,7 +378,7 @@ def _steps_of_two(step: str, histories: Sequence[Sequence[int]], *params: Any) -
     return {"op": step, "rows": rows, "layout": {"stride": 3, "order": [1, 0]}}
 
 
-@answering("batch", _steps_of_two("frequency_penalty", [[2], [1]], *[{"penalty": 2.0}] * 2))
+@answering("batch", _the_other_way_round("frequency_penalty", [[2], [1]], *[{"penalty": 2.0}] * 2))
 @other_question
 def history_by_the_place_in_memory(request: dict[str, Any]) -> Mapping[str, Any]:
     """Where a row's history begins is looked up by its place in memory, its length by the row."""
@@ -391,7 +393,7 @@ def history_by_the_place_in_memory(request: dict[str, Any]) -> Mapping[str, Any]
 
 
 @answering(
-    "batch", _steps_of_two("logit_bias", [[], []], *({"biases": {at: 4.0}} for at in (0, 1)))
+    "batch", _the_other_way_round("logit_bias", [[], []], *({"biases": {at: 4.0}} for at in (0, 1)))
 )
 @other_question
 def biases_by_the_place_in_memory(request: dict[str, Any]) -> Mapping[str, Any]:

@@ -268,7 +268,7 @@ def _note_what_passes_alone(
         wrong = [
             each
             for each in run.failures
-            if each.judgement.status == "fail"
+            if each.judgement.status in {"fail", "wrong_error"}
             and op_of(each.case) not in OWN_DRAW_OPS  # whose streams may go on
             and not each.case.id.startswith(CANARY)  # which a right program does not pass
         ]

@@ -82,7 +82,8 @@ def _p_of_all(is_first: bool, asked: Asked) -> Row:
     """
     if not is_fused(asked):
         return {}
-    whole, steps = asked.numbers, list[Row]()
+    whole: Sequence[float] = asked.numbers
+    steps = list[Row]()
     for step, row in zip(asked.row["steps"], asked.made, strict=False):
         largest = max(row if is_first else whole)
         factor = fsum(weights_of(whole)) / fsum(exp(number - largest) for number in row)

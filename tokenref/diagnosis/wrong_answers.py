@@ -333,7 +333,7 @@ def _in_blocks(size: int, carried: Carried, _: Type, weights: Sequence[float]) -
 
 
 def _late(size: int, _: Type, weights: Sequence[float]) -> Sequence[float]:
-    """Return sums of blocks, each of which begins with what was before the block before it."""
+    """Return sums that lack in each block the weights of the block before it."""
     until = [0.0, *accumulate(weights if size < len(weights) else ())]
     starts = (at // size * size for at in range(len(until) - 1))
     pairs = zip(until[1:], starts, strict=True)
@@ -713,7 +713,7 @@ _RUNNING: Final[Sequence[tuple[str, Running]]] = (
     ),
     *(
         (
-            f"a sum that each block of {size:,} tokens takes from one block too early",
+            f"a running sum that lacks the block before, in blocks of {size:,} tokens",
             partial(_late, size),
         )
         for size in (32, 64, 128, 256, 512, 1024)
