@@ -51,7 +51,8 @@ WRONG_RANK: Final = "the rank is wrong"
 """A fact about the rank in a report, whatever its numbers are."""
 
 INEXACT: Final = (
-    "all numbers are within 0.1 % of the right ones: something is calculated with too few bits"
+    "all numbers are within 0.1 % of the right ones: something is calculated with too few bits, or "
+    "a sum lacks a light token"
 )
 """A fact about numbers of which none is far off."""
 
