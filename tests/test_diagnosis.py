@@ -1505,6 +1505,7 @@ class Racing(SamplersWithHandler):
     incidents: ClassVar[list[str]] = []
     again: ClassVar[list[str]] = []
     restarts: ClassVar = 0
+    seconds_lost: ClassVar = 0.0
 
     def forgive(self, restarts: int) -> None:
         assert not restarts
@@ -2153,6 +2154,17 @@ def with_uniforms_of_16_bits(
     return session.answer(op, {**request, "uniforms": pack(numbers, "f64")})
 
 
+def with_narrow_exponents(session: SamplerSession, op: str, request: Mapping[str, Any]) -> Answer:
+    """Round x - m before exp2, where the sum is taken of the right exponentials."""
+    right = session.answer(op, request)
+    if op != "softmax" or not isinstance(right, Ok):
+        return right
+    row, dtype = unpack(request["logits"]), type_of(right.out["probs"])
+    total = sum(exp(logit - max(row)) for logit in row)
+    weights = (2.0 ** nearest((logit - max(row)) / log(2), "f16") for logit in row)
+    return Ok({"probs": pack([nearest(weight / total, dtype) for weight in weights], dtype)})
+
+
 def drawn_in_32_bits(session: SamplerSession, op: str, request: Mapping[str, Any]) -> Answer:
     right = session.answer(op, request)
     if op != "draw" or not isinstance(right, Ok) or "token" not in right.out:
@@ -2337,6 +2349,12 @@ def with_one_above_all(session: SamplerSession, op: str, request: Mapping[str, A
             typical_by(lambda s, h: abs(s - h / log(2))),
             "the entropy in bits, and surprises in nats",
         ),
+        (
+            "typical",
+            typical_by(lambda s, h: abs(s - h / log(10))),
+            "the entropy by logarithms to base 10, and surprises in nats",
+        ),
+        ("softmax", with_narrow_exponents, "exponents rounded to binary16"),
         (
             "typical",
             typical_by(lambda s, h: s - h),

@@ -54,7 +54,8 @@ NOT_WRITTEN: Final = "the wrong numbers are NaN with all bits set: they were not
 """A fact about what skeletons fill an output with."""
 
 INEXACT: Final = (
-    "all numbers are within 0.1 % of the right ones: something is calculated with too few bits"
+    "all numbers are within 0.1 % of the right ones: something is calculated with too few bits, or "
+    "a sum lacks a light token"
 )
 """A fact about numbers of which none is far off."""
 

@@ -446,7 +446,11 @@ def _sorted_by(key: Key, asked: Asked) -> Row:
 def _typical(distance: Callable[..., Any], asked: Asked, mean: int = 0, less: int = 0) -> Row:
     """Return what typical filtering keeps by another distance of surprises, or some tokens less."""
     params = unpack_parameters(asked.row["params"]) if asked.op == "typical" else {}
-    if params.keys() != {"mass"} or asked.profile != STANDARD or not 0 < params["mass"] < 1:
+    if (
+        not {"mass"} <= params.keys() <= {"mass", "least"}
+        or asked.profile != STANDARD
+        or not 0 < params["mass"] < 1
+    ):
         return {}
     total = asked.sums[-1]
     surprise = {token: -log(asked.weights[token] / total) for token in asked.falling}
@@ -456,9 +460,14 @@ def _typical(distance: Callable[..., Any], asked: Asked, mean: int = 0, less: in
     far = {token: distance(each, entropy) for token, each in surprise.items()}
     order = sorted(far, key=lambda token: far[token])
     sums = [*accumulate(asked.weights[token] for token in order)]
-    count = max(bisect_left(sums, params["mass"] * total) + 1 - less, 1)
+    count = bisect_left(sums, params["mass"] * total) + 1 - less
+    count = max(count, params.get("least", 1), 1)
     last = far[order[min(count, len(order)) - 1]]
     return {"keep": sorted(token for token in order if far[token] <= last)}
+
+
+def _of_weights(change: Change, asked: Asked) -> Row:
+    return change(asked) if "probs" in asked.row else {}
 
 
 def _before_the_sum(asked: Asked) -> Row:
@@ -470,6 +479,9 @@ def _before_the_sum(asked: Asked) -> Row:
 
 _DISTANCES: Final[Mapping[str, Callable[[float, float], float]]] = {
     "the entropy in bits, and surprises in nats": lambda s, entropy: abs(s - entropy / log(2)),
+    "the entropy by logarithms to base 10, and surprises in nats": (
+        lambda s, entropy: abs(s - entropy / log(10))
+    ),
     "the surprise less the entropy, with its sign, not the distance": lambda s, e: s - e,
     "the entropy less the surprise, with its sign, not the distance": lambda s, e: e - s,
     "the tokens that are farthest from the entropy first": lambda s, entropy: -abs(s - entropy),
@@ -478,6 +490,8 @@ _DISTANCES: Final[Mapping[str, Callable[[float, float], float]]] = {
 
 
 _NARROW: Final[Sequence[Type]] = ("f16", "bf16")
+
+_NARROW_NAMES: Final[Sequence[tuple[str, Type]]] = (("binary16", "f16"), ("bfloat16", "bf16"))
 
 
 def _with_log_of_sum(
@@ -491,6 +505,16 @@ def _with_log_of_sum(
     logs = [n if isinf(n) else n - largest - less for n in asked.numbers]
     exact = logs if part == "logprobs" else map(exp, logs)
     return {part: pack([n if isinf(n) else nearest(n, dtype) for n in exact], dtype)}
+
+
+def _with_rounded_exponents(dtype: Type, base: float, has_right_sum: bool, asked: Asked) -> Row:
+    """Return probabilities whose exponents, to e or 2 by the logarithm of it, are rounded."""
+    if asked.op != "softmax" or "logits" not in asked.row:
+        return {}
+    largest, own = max(asked.numbers), type_of(asked.out["probs"])
+    weights = [exp(base * nearest((n - largest) / base, dtype)) for n in asked.numbers]
+    total = fsum(asked.weights if has_right_sum else weights)
+    return {"probs": pack([nearest(weight / total, own) for weight in weights], own)}
 
 
 def _rounded_with_largest(asked: Asked, of_sum: float) -> float:
@@ -757,6 +781,19 @@ ANSWERS: Final[Mapping[str, Change]] = {
         for says, compared in COMPARED.items()
     },
     **{says: partial(_typical, distance) for says, distance in _DISTANCES.items()},
+    **{
+        f"{says}{VARIANT}": partial(_of_weights, partial(_typical, distance))
+        for says, distance in _DISTANCES.items()
+        if "nats" in says  # logarithms of weights, which rows of logits do not need
+    },
+    **{
+        f"exponents rounded to {name}{VARIANT}{base}, {has_right_sum}": partial(
+            _with_rounded_exponents, dtype, base, has_right_sum
+        )
+        for name, dtype in _NARROW_NAMES
+        for base in (1.0, log(2))
+        for has_right_sum in (True, False)
+    },
     "the token left out that makes the sum large enough": _before_the_sum,
     "the mean of all surprises for the entropy": partial(
         _typical, lambda s, mean: abs(s - mean), mean=1
