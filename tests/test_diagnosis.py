@@ -1649,12 +1649,15 @@ def with_parameter(name: str, change: Callable[[Any], Any]) -> Callable[..., Ans
 def typical_by(distance: Callable[[float, float], float]) -> Callable[..., Answer]:
     def handle(session: SamplerSession, op: str, request: Mapping[str, Any]) -> Answer:
         right = session.answer(op, request)
-        if op != "typical" or request["params"].keys() != {"mass"} or not isinstance(right, Ok):
+        if op != "typical" or not isinstance(right, Ok):
+            return right
+        if not {"mass"} <= request["params"].keys() <= {"mass", "least"}:
             return right
         row, (mass,) = (
             unpack(request.get("logits") or request["probs"]),
             unpack(request["params"]["mass"]),
         )
+        least = max(request["params"].get("least", 1), 1)
         if mass >= 1:
             return right
         weights = [exp(x - max(row)) for x in row] if "logits" in request else row
@@ -1662,8 +1665,9 @@ def typical_by(distance: Callable[[float, float], float]) -> Callable[..., Answe
         entropy = -sum(p * log(p) for p in probs.values())
         far = {token: distance(-log(p), entropy) for token, p in probs.items()}
         keep, total = list[int](), 0.0
-        for token in sorted(far, key=lambda token: far[token]):
-            if total >= mass and far[token] > far[keep[-1]]:
+        for token in sorted(far, key=lambda token: (far[token], token)):
+            is_equal = len(keep) > 0 and far[token] == far[keep[-1]] and len(keep) >= least
+            if total >= mass and len(keep) >= least and not is_equal:
                 break
             keep.append(token)
             total += probs[token]

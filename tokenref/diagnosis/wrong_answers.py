@@ -458,12 +458,12 @@ def _typical(distance: Callable[..., Any], asked: Asked, mean: int = 0, less: in
     if mean:
         entropy = fsum(surprise.values()) / len(asked.weights)
     far = {token: distance(each, entropy) for token, each in surprise.items()}
-    order = sorted(far, key=lambda token: far[token])
+    order = sorted(far, key=lambda token: (far[token], token))
     sums = [*accumulate(asked.weights[token] for token in order)]
-    count = bisect_left(sums, params["mass"] * total) + 1 - less
-    count = max(count, params.get("least", 1), 1)
+    count = max(bisect_left(sums, params["mass"] * total) + 1 - less, 1)
     last = far[order[min(count, len(order)) - 1]]
-    return {"keep": sorted(token for token in order if far[token] <= last)}
+    kept = {token for token in order if far[token] <= last}
+    return {"keep": sorted(kept.union(order[: params.get("least", 1)]))}
 
 
 def _of_weights(change: Change, asked: Asked) -> Row:
