@@ -134,9 +134,7 @@ class SglangSession(SamplerSession):
     refusing: ClassVar = (ValueError,)
 
     def _refused(self, error: Exception) -> Answer | None:
-        if isinstance(error, RuntimeError):
-            return refused(error)
-        return super()._refused(error)
+        return refused(error) or super()._refused(error)
 
     def _answered(self, op: str, request: Mapping[str, Any]) -> Answer:
         if request.get("prompt_length", 0) > len(request.get("history", ())):

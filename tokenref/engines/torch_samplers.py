@@ -28,7 +28,6 @@ from tokenref.engines.torch_draws import (
     laid_out,
     places_of,
     refused,
-    refused_as_empty,
     to_floats,
     to_tensor,
     walked,
@@ -58,9 +57,7 @@ class TorchSession(SamplerSession):
     profiles: ClassVar = frozenset({STANDARD, RACE, *RACES, WALK, REACH, GENERATOR, *_UNIFORMS})
 
     def _refused(self, error: Exception) -> Answer | None:
-        if isinstance(error, IndexError):
-            return refused_as_empty(error)
-        return refused(error) if isinstance(error, RuntimeError) else None
+        return refused(error)
 
     def _answered(self, op: str, request: Mapping[str, Any]) -> Answer:
         if self.profile == STANDARD and op == "batch":
