@@ -330,13 +330,18 @@ def row_of(
     With `exact` the answer contains no floats, and logits are converted to 32 bits; otherwise they
     stay in their own type. Raises `NotExpressibleError` if a conversion rounds the row.
     """
-    import torch
-
     if "probs" in request:
         request = with_logits(request, only, op)
     elif exact:
-        return torch.tensor(row_in_32_bits(request), dtype=torch.float32)
+        return tensor_in_32_bits(request)
     return to_tensor([request["logits"]])[0]
+
+
+def tensor_in_32_bits(request: Mapping[str, Any], *, exact: bool = True) -> "torch.Tensor":
+    """Return the row of a question as a tensor, as `row_in_32_bits` does."""
+    import torch
+
+    return torch.tensor(row_in_32_bits(request, exact=exact), dtype=torch.float32)
 
 
 def laid_out(rows: "torch.Tensor", layout: Mapping[str, Any] | None) -> "torch.Tensor":
