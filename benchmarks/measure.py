@@ -452,9 +452,8 @@ def fastest(vocabulary: str, text: str, length: int, rounds: int) -> Numbers:
     What is not installed is left out.
     """
     from tokenref.answers import Unsupported
-    from tokenref.engines.gigatoken import GigatokenEngine
-    from tokenref.engines.iree_tokenizer import IreeTokenizerEngine
-    from tokenref.engines.wordchipper import WordchipperEngine
+    from tokenref.engines.json_engines import GigatokenEngine, IreeTokenizerEngine
+    from tokenref.engines.own_encodings import WordchipperEngine
 
     known = vocabulary_of(tokenizer := load(vocabulary))
     encoders: dict[str, Callable[[str], object]] = {

@@ -29,9 +29,8 @@ from tests.test_json_engines import NAMES as JSON_ENGINES
 from tokenref.answers import Answer, Engine, Ok, Refused, Session, Unsupported
 from tokenref.engines import table
 from tokenref.engines.node_packages import NODE_PACKAGES
-from tokenref.engines.rs_bpe import MemoryUnsafeError
+from tokenref.engines.own_encodings import MemoryUnsafeError, which
 from tokenref.engines.table import Unavailable, engine, engine_names
-from tokenref.engines.tiktoken import which
 from tokenref.errors import InputError
 from tokenref.strategies.tokenizer_questions import pieces_of
 

@@ -34,7 +34,7 @@ from tests.test_pages import ROOT
 from tokenref.answers import Declared, Engine, LoadsTokenizers, Ok, Refused, Session, Unsupported
 from tokenref.catalogue import open_catalogue
 from tokenref.cli import main
-from tokenref.engines import llama_cpp_tokenizer, onnxruntime_extensions
+from tokenref.engines import json_engines, llama_cpp_tokenizer
 from tokenref.engines.child import ProcessEndedError, TimedOutError
 from tokenref.engines.json_files import CrashError, JsonEngine, without_possessive
 from tokenref.engines.json_process import Isolated
@@ -378,7 +378,7 @@ def test_the_portable_pattern_of_a_page_cuts_as_that_of_cl100k_base() -> None:
 def test_the_expression_of_gpt_2_cuts_as_that_of_r50k_base() -> None:
     published = REGISTRY["r50k_base"].pattern
     assert published is not None
-    newer, older = Pattern(published), Pattern(json.loads(onnxruntime_extensions._GPT2))
+    newer, older = Pattern(published), Pattern(json.loads(json_engines._GPT2))
 
     @examples(300)
     @given(st.text(max_size=12) | st.text("'stre \n\r1a!", max_size=12))

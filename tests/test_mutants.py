@@ -14,7 +14,16 @@ from rich.console import Console
 
 from authoring.cases.draft import Draft, finish
 from authoring.mutants.gate import REQUIRED, GateReport, RareKill, Trial, rare_kills, run_gate
-from authoring.mutants.mutant import Mutant, Witness, by_name, bytewise, encode, preparing, spelled
+from authoring.mutants.mutant import (
+    Mutant,
+    Witness,
+    by_name,
+    bytewise,
+    encode,
+    leaves_as_it_is,
+    preparing,
+    spelled,
+)
 from authoring.mutants.printing import print_gate
 from authoring.mutants.table import MUTANTS
 from bpe_ref import TextRules, Vocabulary
@@ -85,9 +94,7 @@ def answer_to(witness: Witness, engine: ReferenceEngine) -> Answer:
 def is_the_reference(each: Mutant, witness: Witness) -> bool:
     """Tell whether a mutant says that it cannot be seen here."""
     file = witness.vocabulary
-    return isinstance(file, TokenizerFile) and each.engine.leaves_as_it_is(
-        file.content, "witness", witness.profile
-    )
+    return isinstance(file, TokenizerFile) and leaves_as_it_is(each.engine, file, witness.profile)
 
 
 def only(*names: str) -> dict[str, Mutant]:

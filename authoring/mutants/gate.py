@@ -33,7 +33,7 @@ from typing import Any, Final, Literal, NamedTuple, Protocol, TypeAlias
 import msgspec
 
 from authoring.data import tables
-from authoring.mutants.mutant import Mutant, SessionWithHandler
+from authoring.mutants.mutant import Mutant, SessionWithHandler, leaves_as_it_is
 from authoring.mutants.own_numbers import OwnNumbersEngine
 from authoring.mutants.samplers import Remembering, SamplerWithHandler
 from authoring.mutants.table import CONTROLS, MUTANTS
@@ -406,7 +406,7 @@ def _is_the_reference(engine: ReferenceEngine, question: _Question) -> bool:
     subject = question.subject
     assert isinstance(subject, TokenizerFile)  # noqa: S101 - asked of no other
     try:
-        return engine.leaves_as_it_is(subject.content, subject.name, question.case.profile)
+        return leaves_as_it_is(engine, subject, question.case.profile)
     except Exception:  # noqa: BLE001 - a mutant may break in any way
         return False
 

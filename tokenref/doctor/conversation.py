@@ -5,15 +5,9 @@ of authors behind it, and what to do about each.
 """
 
 import json
-import os
 import re
-import selectors
 import shlex
-import signal
-import subprocess
-import time
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from itertools import count
@@ -265,10 +259,6 @@ class StopError(Exception):
         self.finding = finding
 
 
-_READ_AT_THE_END: Final = 1 << 20
-"""How many bytes are read from a program that did not answer, once its input is closed."""
-
-
 @dataclass(frozen=True)
 class Said:
     """The answer to one question: as understood, and as it was written."""
@@ -291,7 +281,6 @@ class Conversation:
         self._patience = patience
         self._process = Process(arguments)
         self._ids = count()
-        self._said: list[bytes] = []
         self._heard = 0
         """How many lines it has written."""
 
@@ -388,12 +377,12 @@ class Conversation:
         """
         cmd = str(messages[0]["cmd"])
         sent = b"".join(msgspec.json.encode(message) + b"\n" for message in messages)
-        self._said.append(sent)
         try:
             lines = self._process.exchange(sent, len(messages), seconds)
         except LateError:
+            found = self._about_silence(about, cmd, seconds, right)
             self._process.end()
-            raise StopError(self._about_silence(about, cmd, seconds, right)) from None
+            raise StopError(found) from None
         except ChannelError as error:
             self._process.end()
             raise StopError(self._about_death(about, cmd, str(error), right)) from None
@@ -402,17 +391,18 @@ class Conversation:
 
     def _about_silence(self, about: str, cmd: str, seconds: float, right: str) -> Finding:
         """Explain a missing answer, using what the program writes once its input is closed."""
-        said = f"it did not answer {cmd} within {seconds:g} seconds"
-        late, last = self._answers_at_the_end(), b""
-        if not late.strip():
+        said, last = f"it did not answer {cmd} within {seconds:g} seconds", b""
+        words = last_words(self._process.log)
+        late, _ = self._process.rest(self._patience.per_batch)
+        if not late.strip() and self._heard:
+            advice = "it answered what came before, so this question takes too long or never ends"
+            advice += words
+        elif not late.strip():
             advice = (
                 "read standard input line by line, and answer each line before reading the next"
             )
-            advice += last_words(self._process.log)
-        elif late.endswith(b"\n") and late.count(b"\n") <= self._heard:
-            advice = "it answered what came before, so this question takes too long or never ends"
-            advice += last_words(self._process.log)
-        elif not late.endswith(b"\n") and late.count(b"\n") < len(self._said):
+            advice += words
+        elif b"\n" not in late:
             said, last = f"{said}: the line feed is missing", late
             advice = "end each answer with a line feed, and flush"
         else:
@@ -435,42 +425,6 @@ class Conversation:
         said = f"{cmd} was not answered: {reason}"
         advice += last_words(self._process.log)
         return Finding("problem", about, said, right=right, hint=advice)
-
-    def _answers_at_the_end(self) -> bytes:
-        """Start the program again, send everything, close its input, and return what it writes."""
-        with subprocess.Popen(
-            self._arguments,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-            bufsize=0,
-        ) as child:
-            try:
-                return _exchange_all(child, b"".join(self._said), self._patience.per_batch)
-            finally:
-                with suppress(ProcessLookupError):
-                    os.killpg(child.pid, signal.SIGKILL)
-
-
-def _exchange_all(child: "subprocess.Popen[bytes]", message: bytes, seconds: float) -> bytes:
-    """Write a message of moderate length, close the input, and read until the time limit."""
-    assert child.stdin is not None  # noqa: S101 - it is a pipe
-    assert child.stdout is not None  # noqa: S101 - as is this
-    deadline = time.monotonic() + seconds
-    written = bytearray()
-    os.set_blocking(child.stdin.fileno(), False)
-    with selectors.DefaultSelector() as ready:
-        with suppress(OSError):  # the program may not read, so only what a pipe holds is written
-            child.stdin.write(message[: 1 << 16])
-        child.stdin.close()
-        ready.register(child.stdout, selectors.EVENT_READ)
-        while len(written) < _READ_AT_THE_END and ready.select(deadline - time.monotonic()):
-            chunk = os.read(child.stdout.fileno(), 1 << 16)
-            if not chunk or time.monotonic() > deadline:
-                break
-            written += chunk
-    return bytes(written)
 
 
 def _finding(about: str, error: ProtocolError, cmd: str, line: bytes, right: str) -> Finding:

@@ -37,9 +37,8 @@ from tokenref.engines.own_rules import (
     check_shares,
     check_ties,
     profiles_of,
-    row_in_32_bits,
 )
-from tokenref.engines.torch_draws import kept_in, to_floats
+from tokenref.engines.torch_draws import kept_in, tensor_in_32_bits, to_floats
 from tokenref.floats import pack, type_of, unpack
 from tokenref.questions.sampling import unpack_parameters
 from tokenref.rules import STANDARD, rule_name
@@ -174,11 +173,7 @@ class Exllamav2Session(SamplerSession):
     """The sampler with a selected profile."""
 
     profiles: ClassVar = profiles_of(RULES) | _WALKS | {NAME}
-
-    def __init__(self, profile: str) -> None:
-        self.profile = profile
-        exllamav2(Extension)
-        library()
+    start: ClassVar = staticmethod(lambda: (exllamav2(Extension), library()))
 
     def _answered(self, op: str, request: Mapping[str, Any]) -> Answer:
         if op == "draw" and self.profile in _WALKS:
@@ -226,7 +221,7 @@ def _one_step(op: str, request: Mapping[str, Any], given: dict[str, Any]) -> dic
     """Answer a question about a step under a rule."""
     if op == "mirostat_2":
         return _mirostat(request, given)
-    row = row_of(request, exact=op not in _CHANGES)
+    row = tensor_in_32_bits(request, exact=op not in _CHANGES)
     if op in _CHANGES:
         _run(row, request["history"], {**_NEUTRAL, **given})
         return {"logits": to_floats(row, "f32")}
@@ -261,16 +256,9 @@ def _mirostat(request: Mapping[str, Any], given: dict[str, Any]) -> dict[str, An
     if not all(map(isfinite, numbers)) or not 0 <= random < 1 or mu == 0:
         raise NotExpressibleError("checks neither its parameters nor its random numbers")
     settings = {**_NEUTRAL, **given, "mirostat": True}
-    row = row_of(request, exact=False)
+    row = tensor_in_32_bits(request, exact=False)
     token, _, after = _run(row, [], settings, _unscaled(random), mu, reported=False)
     return {"token": token, "state": {"mu": pack([after], "f32")}}
-
-
-def row_of(request: Mapping[str, Any], *, exact: bool = True) -> "torch.Tensor":
-    """Return the row of a question in 32 bits; `exact` means that the answer contains no floats."""
-    import torch
-
-    return torch.tensor(row_in_32_bits(request, exact=exact), dtype=torch.float32)
 
 
 def _called(
@@ -345,7 +333,7 @@ def _run(
 
 
 def _whole(op: str, request: Mapping[str, Any], params: Mapping[str, Any]) -> dict[str, Any]:
-    row = row_of(request)
+    row = tensor_in_32_bits(request)
     numbers = unpack(request["uniforms"]) if "uniforms" in request else []
     random = _unscaled(numbers[0]) if numbers else 0.5
     history, is_drawn = request.get("history", ()), op == "sample"

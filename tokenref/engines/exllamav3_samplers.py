@@ -20,7 +20,7 @@ import os
 import re
 import zipfile
 from collections.abc import Mapping, Sequence
-from functools import cache
+from functools import cache, partialmethod
 from math import inf, isfinite
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -107,31 +107,20 @@ class Extension:
     numbers: Sequence[float] | None = None
     """The random numbers of the next draw, one for each token."""
 
-    def apply_rep_pens(
-        self, row: "torch.Tensor", out: "torch.Tensor", past: "torch.Tensor", *settings: float
+    def _penalize(
+        self,
+        kernel: str,
+        row: "torch.Tensor",
+        out: "torch.Tensor",
+        past: "torch.Tensor",
+        *settings: float,
     ) -> None:
-        """Apply the repetition penalty."""
-        _penalize(library().repetition, row, out, past, settings)
+        *penalties, sustain, decay = settings
+        places = [ctypes.c_void_p(each.data_ptr()) for each in (row, out, past)]
+        numbers = map(ctypes.c_float, penalties)
+        getattr(library(), kernel)(*places, past.shape[-1], row.shape[-1], *numbers, sustain, decay)
 
-    def apply_pres_freq_pens(
-        self, row: "torch.Tensor", out: "torch.Tensor", past: "torch.Tensor", *settings: float
-    ) -> None:
-        """Apply the presence and the frequency penalty."""
-        _penalize(library().presence_frequency, row, out, past, settings)
-
-    def gumbel_noise_f16(self, row: "torch.Tensor", out: "torch.Tensor", _: int) -> None:
-        """Add noise to logits of 16 bits."""
-        self._noise(0, row, out)
-
-    def gumbel_noise_f32(self, row: "torch.Tensor", out: "torch.Tensor", _: int) -> None:
-        """Add noise to logits of 32 bits."""
-        self._noise(1, row, out)
-
-    def gumbel_noise_log(self, row: "torch.Tensor", out: "torch.Tensor", _: int) -> None:
-        """Add noise to the logarithms of probabilities."""
-        self._noise(2, row, out)
-
-    def _noise(self, kind: int, row: "torch.Tensor", out: "torch.Tensor") -> None:
+    def _noise(self, kind: int, row: "torch.Tensor", out: "torch.Tensor", _: int) -> None:
         import torch
 
         if self.numbers is None:
@@ -140,6 +129,12 @@ class Extension:
         places = [ctypes.c_void_p(each.data_ptr()) for each in (row, out, numbers)]
         library().noise(kind, *places[:2], row.numel(), places[2])
 
+    apply_rep_pens = partialmethod(_penalize, "repetition")
+    apply_pres_freq_pens = partialmethod(_penalize, "presence_frequency")
+    gumbel_noise_f16 = partialmethod(_noise, 0)
+    gumbel_noise_f32 = partialmethod(_noise, 1)
+    gumbel_noise_log = partialmethod(_noise, 2)  # for logarithms of probabilities
+
     def __getattr__(self, name: str) -> Any:
         """Return a function that cannot be called here."""
 
@@ -147,18 +142,6 @@ class Extension:
             raise NotExpressibleError(f"has {name} on a GPU only")
 
         return raised
-
-
-def _penalize(
-    kernel: Any,
-    row: "torch.Tensor",
-    out: "torch.Tensor",
-    past: "torch.Tensor",
-    settings: Sequence[float],
-) -> None:
-    *penalties, sustain, decay = settings
-    places = [ctypes.c_void_p(each.data_ptr()) for each in (row, out, past)]
-    kernel(*places, past.shape[-1], row.shape[-1], *map(ctypes.c_float, penalties), sustain, decay)
 
 
 @patch.dict(os.environ, {"EXL3_FUSED_SAMPLER": "0"})

@@ -402,8 +402,7 @@ def exllamav2(extension: object) -> Any:
         (name,),
         {"exllamav2.ext": {"exllamav2_ext": extension, "none_tensor": none}},
     )
-    with _hooked(hook):
-        return importlib.import_module(name).ExLlamaV2Sampler
+    return _modules(hook, (name,)).sampler.ExLlamaV2Sampler
 
 
 def _modules(hook: FromWheel, names: tuple[str, ...]) -> SimpleNamespace:

@@ -237,8 +237,7 @@ class LlamaCppSession(SamplerSession):
         if self.profile != WALK and -inf in row[:1]:
             raise NotExpressibleError("may draw a token of no weight")
         question = {**_question([["dist", SEED]], row, request), **_words(0, request, bits=64)}
-        found = self._child.ask(question)
-        return {"token": found["tokens"][found["selected"]]}
+        return _chosen(self._child.ask(question))
 
     def _mirostat(self, op: str, request: Mapping[str, Any]) -> dict[str, Any]:
         """Return the token, and the next state."""
@@ -253,11 +252,7 @@ class LlamaCppSession(SamplerSession):
         words = _words(0, request, bits=64)
         question = {**_question([sampler], row, request), **words}
         question["state"] = [2 * given["mirostat_tau"] if mu is None else mu]
-        found = self._child.ask(question)
-        return {
-            "token": found["tokens"][found["selected"]],
-            "state": {"mu": pack(found["state"], "f32")},
-        }
+        return _chosen(self._child.ask(question), "mu")
 
     def _adapted(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """Return the token that adaptive-p draws, and its next state."""
@@ -280,10 +275,7 @@ class LlamaCppSession(SamplerSession):
             raise NotExpressibleError(
                 "draws by reaching a number, and this one is at a running sum"
             )
-        return {
-            "token": found["tokens"][found["selected"]],
-            "state": {"past": pack(found["state"], "f32")},
-        }
+        return _chosen(found, "past")
 
     def _token(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """Return the token that the whole chain draws with a given number."""
@@ -293,8 +285,7 @@ class LlamaCppSession(SamplerSession):
         chain = chain_of(values, len(row), SEED)
         _no_coin(chain)
         question = {**_question(chain, row, request), **_words(len(chain) - 1, request, bits=64)}
-        found = self._child.ask(question)
-        return {"token": found["tokens"][found["selected"]]}
+        return _chosen(self._child.ask(question))
 
     def _sequence(self, request: Mapping[str, Any]) -> Answer:
         """Answer calls in order.
@@ -382,6 +373,12 @@ def _question(
 ) -> dict[str, Any]:
     accept = list(request.get("history", ()))
     return {"samplers": chain, "accept": accept, "row": to_digits(row, "f32")}
+
+
+def _chosen(found: Mapping[str, Any], remembered: str = "") -> dict[str, Any]:
+    """Return the token that was drawn, and the next state of a sampler that remembers one."""
+    token = {"token": found["tokens"][found["selected"]]}
+    return {**token, "state": {remembered: pack(found["state"], "f32")}} if remembered else token
 
 
 def _left(found: Mapping[str, Any], size: int) -> list[float]:

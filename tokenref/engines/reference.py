@@ -166,14 +166,6 @@ class ReferenceEngine:
     def load_profile(self, profile: str) -> Session:
         return SamplerSession(profile, self.sampler_tools)
 
-    def leaves_as_it_is(self, content: bytes, name: str, profile: str) -> bool:
-        """Return whether `prepare_tokenizer` leaves a tokenizer unchanged, so it answers correctly.
-
-        Only returning the same object counts; False proves nothing.
-        """
-        tokenizer = read_tokenizer(content, name, profile)
-        return self.prepare_tokenizer(tokenizer) is tokenizer
-
     def encode_symbols(self, vocabulary: Vocabulary, symbols: Sequence[TokenId]) -> list[TokenId]:
         """Return the tokens of the symbols of one piece that is not taken whole."""
         model = vocabulary.remember(self._model)

@@ -14,7 +14,7 @@ What is unsupported
 """
 
 from collections.abc import Mapping, Sequence
-from math import inf, isfinite
+from math import inf
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 from unittest.mock import patch
@@ -30,7 +30,6 @@ from tokenref.engines.own_rules import (
     check_shares,
     must_be_within,
     profiles_of,
-    row_in_32_bits,
 )
 from tokenref.engines.torch_draws import (
     device_name,
@@ -39,6 +38,7 @@ from tokenref.engines.torch_draws import (
     laid_out,
     places_of,
     refused,
+    tensor_in_32_bits,
     to_floats,
     words_of,
 )
@@ -134,9 +134,7 @@ class SglangSession(SamplerSession):
     refusing: ClassVar = (ValueError,)
 
     def _refused(self, error: Exception) -> Answer | None:
-        if isinstance(error, RuntimeError):
-            return refused(error)
-        return super()._refused(error)
+        return refused(error) or super()._refused(error)
 
     def _answered(self, op: str, request: Mapping[str, Any]) -> Answer:
         if request.get("prompt_length", 0) > len(request.get("history", ())):
@@ -294,12 +292,10 @@ def _numbers_of(hashes: Sequence[str]) -> list[float]:
 
 
 def _row(request: Mapping[str, Any], *, exact: bool = True) -> "torch.Tensor":
-    import torch
-
-    row = row_in_32_bits(request, exact=exact)
-    if device_name() != "cpu" and (not any(map(isfinite, row)) or not all(x < inf for x in row)):
+    row = tensor_in_32_bits(request, exact=exact)
+    if device_name() != "cpu" and (not row.isfinite().any() or not (row < inf).all()):
         raise NotExpressibleError("ends its process when it draws from such a row on a device")
-    return torch.tensor(row, dtype=torch.float32)
+    return row
 
 
 def _filtered(weights: "torch.Tensor", every: Sequence[Mapping[str, Any]]) -> "torch.Tensor":

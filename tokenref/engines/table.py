@@ -32,20 +32,20 @@ class Unavailable:
 _TOKENIZERS: Final[Mapping[str, tuple[str, str, str]]] = {
     "tiktoken": ("tiktoken", "tiktoken", "tiktoken:TiktokenEngine"),
     "tokenizers": ("tokenizers", "tokenizers", "tokenizers:TokenizersEngine"),
-    "bpe-openai": ("bpe_openai._bindings", "bpe-openai", "bpe_openai:BpeOpenaiEngine"),
-    "rs-bpe": ("rs_bpe.bpe", "rs-bpe", "rs_bpe:RsBpeEngine"),
-    "wordchipper": ("wordchipper", "wordchipper", "wordchipper:WordchipperEngine"),
-    "kitoken": ("kitoken", "kitoken", "kitoken:KitokenEngine"),
-    "tokie": ("tokie", "tokie", "tokie:TokieEngine"),
-    "splintr-rs": ("splintr", "splintr-rs", "splintr:SplintrEngine"),
-    "fastokens": ("fastokens", "fastokens", "fastokens:FastokensEngine"),
-    "gigatoken": ("gigatoken", "gigatoken", "gigatoken:GigatokenEngine"),
-    "iree-tokenizer": ("iree.tokenizer", "iree-tokenizer", "iree_tokenizer:IreeTokenizerEngine"),
+    "bpe-openai": ("bpe_openai._bindings", "bpe-openai", "own_encodings:BpeOpenaiEngine"),
+    "rs-bpe": ("rs_bpe.bpe", "rs-bpe", "own_encodings:RsBpeEngine"),
+    "wordchipper": ("wordchipper", "wordchipper", "own_encodings:WordchipperEngine"),
+    "kitoken": ("kitoken", "kitoken", "json_engines:KitokenEngine"),
+    "tokie": ("tokie", "tokie", "json_engines:TokieEngine"),
+    "splintr-rs": ("splintr", "splintr-rs", "json_engines:SplintrEngine"),
+    "fastokens": ("fastokens", "fastokens", "json_engines:FastokensEngine"),
+    "gigatoken": ("gigatoken", "gigatoken", "json_engines:GigatokenEngine"),
+    "iree-tokenizer": ("iree.tokenizer", "iree-tokenizer", "json_engines:IreeTokenizerEngine"),
     "sentencepiece": ("sentencepiece", "sentencepiece", "sentencepiece:SentencepieceEngine"),
     "onnxruntime-extensions": (
         "onnxruntime_extensions.pp_api",
         "onnxruntime-extensions",
-        "onnxruntime_extensions:OnnxruntimeExtensionsEngine",
+        "json_engines:OnnxruntimeExtensionsEngine",
     ),
     "mistral-common": (
         "mistral_common.tokens.tokenizers.tekken",
@@ -64,8 +64,8 @@ _SAMPLERS: Final[Mapping[str, tuple[str, str, str]]] = {
     "torch": ("torch", "torch", "torch_samplers:TorchSession"),
     "numpy": ("numpy", "numpy", "numpy_draws:NumpySession"),
     "mlx-lm": ("mlx.core", "mlx-lm", "mlx_lm_samplers:MlxLmSession"),
-    "randomgen": ("randomgen", "randomgen", "randomgen_words:RandomgenSession"),
-    "mmh3": ("mmh3", "mmh3", "mmh3_words:Mmh3Session"),
+    "randomgen": ("randomgen", "randomgen", "random_words:RandomgenSession"),
+    "mmh3": ("mmh3", "mmh3", "random_words:Mmh3Session"),
     "pandas": ("pandas", "pandas", "pandas_filters:PandasSession"),
 }
 """The same of sampling engines, with the class of the sessions of its adapter."""
@@ -236,7 +236,7 @@ def _of_node(name: str) -> Engine | Unavailable:
     if isinstance(found, str):
         return Unavailable(name, found)
     if name == "tokenizers-js":
-        return _adapted(name, "tokenizers_js:TokenizersJsEngine", found.version)
+        return _adapted(name, "json_engines:TokenizersJsEngine", found.version)
     return found
 
 

@@ -17,15 +17,12 @@ What it refuses
     panic for a byte without a token, or an `OverflowError` for an id of more than 32 bits.
 """
 
-from base64 import b64encode
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final
 
 from bpe_ref import Vocabulary
 from bpe_ref.auditing import audit
-from bpe_ref.registry import REGISTRY
 from bpe_ref.vocabulary.merges import ByConcatenation
 from tokenref.answers import Answer, Ok, Refused, TextSession, Unsupported
 
@@ -162,85 +159,9 @@ def answer_special(encoding: Any, request: Mapping[str, Any]) -> Ok | Refused:
     return Ok({"ids": ids})
 
 
-def which(vocabulary: Vocabulary, names: Iterable[str]) -> str | None:
-    """Return the name of a registered vocabulary, ignoring special tokens, or None.
-
-    Pattern, tables and normalization must be the registered ones, and the tokens in the tiktoken
-    format must have the registered sha256, so no file is needed. Whether pieces that are tokens are
-    merged does not matter: in these vocabularies the bytes of each token encode to that token.
-
-    >>> from bpe_ref import vocabulary_by_concatenation
-    >>> which(vocabulary_by_concatenation({b"a": 0}), REGISTRY) is None
-    True
-    """
-    rule, text = vocabulary.rule, vocabulary.text
-    if not isinstance(rule, ByConcatenation):
-        return None
-    for name in names:
-        entry = REGISTRY[name]
-        if (
-            len(vocabulary.tokens) == entry.token_count
-            and (text.pattern, text.tables) == (entry.pattern, entry.tables)
-            and text.normalization == entry.normalization
-            and all(rule.ranks[token] == token for token in vocabulary.tokens)
-            and _file_sha256(vocabulary) == entry.sha256
-        ):
-            return name
-    return None
-
-
-def _file_sha256(vocabulary: Vocabulary) -> str:
-    hasher = sha256()
-    for token in sorted(vocabulary.tokens):
-        hasher.update(b"%b %d\n" % (b64encode(vocabulary.tokens[token]), token))
-    return hasher.hexdigest()
-
-
-class OwnEncodings:
-    """An engine that only has encodings of its own, which are recognised by their content."""
-
-    name: str
-    own: tuple[str, ...]
-
-    def __init__(self, version: str) -> None:
-        self.version = version
-
-    def load(self, vocabulary: Vocabulary, name: str) -> TextSession | Unsupported:
-        """Select the encoding with this vocabulary, or report that no encoding has it."""
-        own = which(vocabulary, self.own)
-        if own is None:
-            return Unsupported(f"has only {', '.join(self.own)}")
-        return self.open(own, vocabulary)
-
-    def open(self, own: str, vocabulary: Vocabulary) -> TextSession:
-        """Return a session with one of the encodings."""
-        raise NotImplementedError
-
-
 @dataclass(frozen=True)
 class PackageSession(TextSession):
     """A package with a vocabulary loaded."""
 
     package: Any
     vocabulary: Vocabulary
-
-
-class SpecialSession(PackageSession):
-    """A package with tiktoken's API and special tokens that cannot be changed."""
-
-    def special(self, text: str, request: Mapping[str, Any]) -> Answer:
-        return _UNCHANGED if self._has_others() else answer_special(self.package, request)
-
-    def decode(self, request: Mapping[str, Any]) -> Answer:
-        if set(request["ids"]) - self.vocabulary.tokens.keys() and self._has_others():
-            return _UNCHANGED
-        return answer_decode(self.package, request)
-
-    def _has_others(self) -> bool:
-        specials, package = self.vocabulary.special_tokens, self.package
-        if package.special_tokens_set != specials.keys():
-            return True
-        return any(package.encode_single_token(text) != specials[text] for text in specials)
-
-
-_UNCHANGED: Final = Unsupported("has its own special tokens, which cannot be changed")

@@ -120,12 +120,19 @@ def words_of(uniforms: Sequence[float], needed: int) -> list[int]:
     return [half for number in numbers for half in divmod(number, 1 << 32)]
 
 
-def refused(error: RuntimeError) -> Refused:
-    """Return the refusal of a row that `torch.multinomial` rejects as documented. Else raise."""
+def refused(error: Exception) -> Refused | None:
+    """Return the refusal of a row that torch rejects as documented, or None for a crash.
+
+    >>> refused(IndexError("argmax(): Expected reduction dim 1 to have non-zero size."))
+    Refused(code='INVALID_ROW', message='argmax(): Expected reduction dim 1 to have non-zero size.')
+    """
     sentence = str(error).partition("\n")[0]
-    if "prob" in sentence or "assert" in sentence or "without replacement" in sentence:
-        return Refused("INVALID_ROW", sentence)
-    raise error
+    parts: tuple[str, ...] = ()
+    if isinstance(error, RuntimeError):
+        parts = ("prob", "assert", "without replacement")
+    elif isinstance(error, IndexError):  # about an empty row
+        parts = ("Expected reduction dim",)
+    return Refused("INVALID_ROW", sentence) if any(part in sentence for part in parts) else None
 
 
 def counted(shares: "torch.Tensor", draws: int, seed: int) -> list[list[int]]:
@@ -323,13 +330,18 @@ def row_of(
     With `exact` the answer contains no floats, and logits are converted to 32 bits; otherwise they
     stay in their own type. Raises `NotExpressibleError` if a conversion rounds the row.
     """
-    import torch
-
     if "probs" in request:
         request = with_logits(request, only, op)
     elif exact:
-        return torch.tensor(row_in_32_bits(request), dtype=torch.float32)
+        return tensor_in_32_bits(request)
     return to_tensor([request["logits"]])[0]
+
+
+def tensor_in_32_bits(request: Mapping[str, Any], *, exact: bool = True) -> "torch.Tensor":
+    """Return the row of a question as a tensor, as `row_in_32_bits` does."""
+    import torch
+
+    return torch.tensor(row_in_32_bits(request, exact=exact), dtype=torch.float32)
 
 
 def laid_out(rows: "torch.Tensor", layout: Mapping[str, Any] | None) -> "torch.Tensor":
@@ -369,17 +381,6 @@ def kept_in(row: "torch.Tensor") -> list[int]:
     """Return the tokens of a row whose logit is not minus infinity, ascending."""
     kept: list[int] = (row != float("-inf")).nonzero().flatten().tolist()
     return kept
-
-
-def refused_as_empty(error: IndexError) -> Refused:
-    """Return the refusal of an empty row, which torch checks. Else raise the error.
-
-    >>> refused_as_empty(IndexError("argmax(): Expected reduction dim 1 to have non-zero size."))
-    Refused(code='INVALID_ROW', message='argmax(): Expected reduction dim 1 to have non-zero size.')
-    """
-    if "Expected reduction dim" not in str(error):
-        raise error
-    return Refused("INVALID_ROW", str(error).partition("\n")[0])
 
 
 def _reversed(content: bytearray, width: int) -> bytearray:

@@ -28,12 +28,11 @@ from tokenref.engines.torch_draws import (
     laid_out,
     places_of,
     refused,
-    refused_as_empty,
     to_floats,
     to_tensor,
     walked,
 )
-from tokenref.floats import pack, type_of, unpack
+from tokenref.floats import Type, pack, type_of, unpack
 from tokenref.rules import STANDARD, rule_name
 
 RACE: Final = rule_name("draw", method="torch race")
@@ -58,15 +57,14 @@ class TorchSession(SamplerSession):
     profiles: ClassVar = frozenset({STANDARD, RACE, *RACES, WALK, REACH, GENERATOR, *_UNIFORMS})
 
     def _refused(self, error: Exception) -> Answer | None:
-        if isinstance(error, IndexError):
-            return refused_as_empty(error)
-        return refused(error) if isinstance(error, RuntimeError) else None
+        return refused(error)
 
     def _answered(self, op: str, request: Mapping[str, Any]) -> Answer:
         if self.profile == STANDARD and op == "batch":
             return _batch(request)
         if self.profile == STANDARD and op in _OF_LOGITS:
-            return Ok(_of_logits(op, request["logits"]))
+            logits = request["logits"]
+            return Ok(_of_logits(op, to_tensor([logits]), type_of(logits), [0])[0])
         if self.profile == STANDARD and op in {"stat", "stat_batch"}:
             return _stat(op, request)
         if op == "draw":
@@ -79,13 +77,14 @@ class TorchSession(SamplerSession):
         return Unsupported(f"has no {op} by the rule {self.profile}")
 
 
-def _of_logits(op: str, logits: Mapping[str, Any]) -> dict[str, Any]:
-    dtype, row = type_of(logits), to_tensor([logits])[0]
-    if op == "softmax":
-        return {"probs": to_floats(row.softmax(dim=-1), dtype)}
-    if op == "logprobs":
-        return {"logprobs": to_floats(row.log_softmax(dim=-1), dtype)}
-    return {"token": int(row.argmax())}
+def _of_logits(op: str, rows: Any, dtype: Type, places: Sequence[int]) -> list[dict[str, Any]]:
+    """Return the answers about rows of logits, which are at these places of a tensor."""
+    if op == "greedy":
+        tokens = rows.argmax(dim=-1).tolist()
+        return [{"token": tokens[place]} for place in places]
+    out = rows.softmax(dim=-1) if op == "softmax" else rows.log_softmax(dim=-1)
+    name = "probs" if op == "softmax" else op
+    return [{name: to_floats(out[place], dtype)} for place in places]
 
 
 def _batch(request: Mapping[str, Any]) -> Answer:
@@ -100,18 +99,9 @@ def _batch(request: Mapping[str, Any]) -> Answer:
     if any(len(row.get(dtype, "")) != len(given[0][dtype]) for row in given):
         return Unsupported("needs one type and one length for all rows of a batch")
     layout = request.get("layout")
-    tensor = laid_out(to_tensor(given), layout)
-    order = places_of(len(given), layout)
-    answers: list[dict[str, Any]] = []
-    for _ in range(request.get("calls", 1)):
-        if op == "greedy":
-            tokens = tensor.argmax(dim=-1).tolist()
-            answers += [{"token": tokens[place]} for place in order]
-            continue
-        name = "probs" if op == "softmax" else op
-        out = tensor.softmax(dim=-1) if op == "softmax" else tensor.log_softmax(dim=-1)
-        answers += [{name: to_floats(out[place], dtype)} for place in order]
-    return Ok({"rows": answers})
+    tensor, places = laid_out(to_tensor(given), layout), places_of(len(given), layout)
+    calls = range(request.get("calls", 1))
+    return Ok({"rows": [each for _ in calls for each in _of_logits(op, tensor, dtype, places)]})
 
 
 def _stat(op: str, request: Mapping[str, Any]) -> Answer:

@@ -47,7 +47,6 @@ from tokenref.engines.torch_draws import (
     drawn_after_steps,
     kept_in,
     refused,
-    refused_as_empty,
     to_floats,
     to_tensor,
     with_logits,
@@ -93,16 +92,12 @@ class TransformersSession(SamplerSession):
         self._lists: dict[str, list[Any]] = {}
 
     def _refused(self, error: Exception) -> Answer | None:
-        if isinstance(error, RuntimeError):
-            return refused(error)
-        if isinstance(error, IndexError):
-            return refused_as_empty(error)
         if isinstance(error, ValueError) and "Expected parameter" in str(error):
             # of a law: torch.distributions checks it
             return Refused("INVALID_ROW", str(error).partition("\n")[0])
         if isinstance(error, ValueError) and "`prefix_allowed_tokens_fn`" in str(error):
             return Refused("INVALID_ROW", str(error))  # which a mask leaves nothing of
-        return super()._refused(error)
+        return refused(error) or super()._refused(error)
 
     def _answered(self, op: str, request: Mapping[str, Any]) -> Answer:  # noqa: PLR0911
         if "probs" in request and op in FILTERS:

@@ -125,6 +125,9 @@ Both are available immediately, except on a busy machine."""
 
 _CHUNK: Final = 2**16
 
+_KEPT_LINES: Final = 64
+"""How many of the last lines are kept once the input is closed."""
+
 _IN_ORDER: Final = "it ended with exit status 0"
 _CLOSED: Final = "it closed its standard output"
 
@@ -223,21 +226,27 @@ class Process:
         """Say goodbye and end the program. Return how it ended, as `Channel.bye` does."""
         with suppress(ChannelError, LateError):
             self.exchange(message, 0, GRACE)
-        self._input.close()
-        deadline = time.monotonic() + GRACE
-        by_itself = False
-        with suppress(LateError):
-            while not by_itself:
-                for key, _ in self._ready(deadline, GRACE):
-                    if key.fileobj is self._errors:
-                        self._read_log()
-                    elif not self._read_output():
-                        by_itself = True
-                    self._lines.clear()
-                    self._partial.clear()
+        _, by_itself = self.rest(GRACE)
         how = self._how_it_ended() if by_itself else None
         self.end()
         return "" if how in {_IN_ORDER, _CLOSED} else how
+
+    def rest(self, seconds: float) -> tuple[bytes, bool]:
+        """Close the input. Return the end of the output, and whether it ended within the time."""
+        self._input.close()
+        deadline, ended = time.monotonic() + seconds, False
+        with suppress(LateError):
+            while not ended:
+                for key, _ in self._ready(deadline, seconds):
+                    if key.fileobj is self._errors:
+                        self._read_log()
+                    else:
+                        ended = not self._read_output()
+                    del self._lines[:-_KEPT_LINES], self._partial[:-_CHUNK]
+        left = b"".join(line + b"\n" for line in self._lines) + self._partial
+        self._lines.clear()
+        self._partial.clear()
+        return left, ended
 
     def end(self) -> None:
         """End the program and everything it started. Do nothing if it has ended already."""

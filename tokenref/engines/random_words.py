@@ -1,17 +1,12 @@
-"""randomgen's generators as an engine: https://github.com/bashtage/randomgen.
-
-What it answers
-    The words of its counter-based generators for given keys and counters, or with a seed as the
-    key. randomgen raises the counter before each block, so it is given the counter before.
-What is unsupported
-    Other rounds and seeds. Keys and counters of another length are refused by its own checks.
-"""
+"""Engines that only have random words: randomgen and mmh3."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Final
 
 from tokenref.answers import Answer, Ok, Unsupported
 from tokenref.engines.own_rules import SamplerSession
+
+# ---- randomgen
 
 GENERATORS: Final[Mapping[str, tuple[str, int, int, int, Mapping[str, int]]]] = {
     "philox4x32-10": ("Philox", 32, 2, 4, {"number": 4, "width": 32}),
@@ -30,7 +25,13 @@ _BLOCKS: Final = 59
 
 
 class RandomgenSession(SamplerSession):
-    """A selected generator."""
+    """A selected generator of randomgen: https://github.com/bashtage/randomgen.
+
+    It answers the words of its counter-based generators for given keys and counters, or with a seed
+    as the key. randomgen raises the counter before each block, so it is given the counter before.
+    Other rounds and seeds are unsupported. Keys and counters of another length are refused by its
+    own checks.
+    """
 
     profiles: ClassVar = frozenset(GENERATORS)
 
@@ -70,3 +71,26 @@ class RandomgenSession(SamplerSession):
 def _number(words: Sequence[str], bits: int) -> int:
     """Return a number of words, the lowest first."""
     return sum(int(word, 16) << bits * at for at, word in enumerate(words))
+
+
+# ---- mmh3
+
+
+class Mmh3Session(SamplerSession):
+    """mmh3's MurmurHash3: https://github.com/hajimes/mmh3.
+
+    It answers the 32-bit hash of 32-bit words with a seed, as a random word.
+    """
+
+    profiles: ClassVar = frozenset({"murmur3-32"})
+
+    def _answered(self, op: str, request: Mapping[str, Any]) -> Answer:
+        import mmh3
+
+        if op != "random_words" or "counter" in request:
+            return Unsupported("only hashes words")
+        if (request["taken"], request["count"]) != (0, 1):
+            return Unsupported("has one hash of a key")
+        content = b"".join(int(word, 16).to_bytes(4, "little") for word in request.get("key", ()))
+        seed = int(request.get("seed", "0"), 16)
+        return Ok({"words": [f"{mmh3.hash(content, seed, signed=False):08x}"]})
