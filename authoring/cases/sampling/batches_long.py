@@ -392,7 +392,7 @@ def _histories_and_biases() -> Iterator[SamplerDraft]:
                 told_rows("logits"), flags=["BatchLayout", "BatchPadding"], vocab_size=4,
                 layout=PLACES, purposes=[by_its_own(part)],
             )  # fmt: skip
-    own = (
+    own: Sequence[Callable[[int], list[dict[str, Any]]]] = (
         lambda number: [
             {"step": "frequency_penalty", "params": pack_parameters(penalty)},
             {"step": "logit_bias", "params": pack_parameters({"biases": biases[number]})},
