@@ -309,7 +309,7 @@ def test_a_maintainer_who_types_what_the_page_shows_gets_what_it_says(checkout: 
     fail_a_regression(project, runs)
     run_the_other_workflows(project)
     project.typed("A workflow for GitHub Actions", 0)
-    project.typed("Update", 0, 0, 0)
+    project.typed("Update", 0, 0, 0, 0)
 
     _, sums, _, count, *_ = project.typed("Use the records without tokenref", *[0] * 6)
     assert sums.count(": OK\n") == 3
