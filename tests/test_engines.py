@@ -385,6 +385,14 @@ def test_tiktoken_takes_bytes_that_are_not_text() -> None:
     assert ask("tiktoken", one_piece, "encode", text="") == Ok({"ids": []})
 
 
+def test_tiktoken_refuses_completions_of_special_text_as_the_reference_does() -> None:
+    vocabulary = vocabulary_by_concatenation(BYTES, special_tokens={"<a>": 500})
+    for name in ("tiktoken", "reference"):
+        answer = ask(name, vocabulary, "completions", text="<a>", complete=False)
+        assert isinstance(answer, Refused)
+        assert answer.code == "DISALLOWED_SPECIAL"
+
+
 def test_tiktoken_says_why_it_cannot_express_a_vocabulary() -> None:
     ranks = {b"a": 0, b"b": 1}
     ids = {b"a": 1, b"b": 0}

@@ -121,7 +121,10 @@ class TiktokenSession(TextSession):
     def _completions(self, request: Mapping[str, Any]) -> Answer:
         if request["complete"]:
             return Unsupported("only finds its own selection of completions")
-        stable, found = self.encoding.encode_with_unstable(request["text"], disallowed_special=())
+        try:
+            stable, found = self.encoding.encode_with_unstable(request["text"])
+        except ValueError as error:
+            return _refused(error)
         return Ok({"stable": stable, "completions": sorted(map(list, found))})
 
 
@@ -144,7 +147,7 @@ def answer_decode(encoding: Any, request: Mapping[str, Any]) -> Ok | Refused:
 
 
 def answer_special(encoding: Any, request: Mapping[str, Any]) -> Ok | Refused:
-    """Answer `special`. A `ValueError` other than the documented one propagates."""
+    """Answer `special`."""
     allowed, disallowed = request["allowed"], request["disallowed"]
     try:
         ids = encoding.encode(
@@ -153,10 +156,15 @@ def answer_special(encoding: Any, request: Mapping[str, Any]) -> Ok | Refused:
             disallowed_special="all" if disallowed == "all" else frozenset(disallowed),
         )
     except ValueError as error:
-        if str(error).startswith(_DISALLOWED):
-            return Refused("DISALLOWED_SPECIAL", str(error))
-        raise
+        return _refused(error)
     return Ok({"ids": ids})
+
+
+def _refused(error: ValueError) -> Refused:
+    """Return the documented refusal of special text, or raise the error if it is another one."""
+    if not str(error).startswith(_DISALLOWED):
+        raise error
+    return Refused("DISALLOWED_SPECIAL", str(error))
 
 
 @dataclass(frozen=True)
