@@ -258,14 +258,6 @@ def test_the_random_generator_gives_the_words_of_its_definition() -> None:
     assert all(SplitMix64(seed).below(7) < 7 for seed in range(100))
 
 
-PRINT_ALL = """
-from hashlib import sha256
-from authoring.cases.all import all_drafts
-print(sha256(repr([(d.id, d.request, d.why, sorted(d.flags)) for d in all_drafts()]).encode())
-    .hexdigest())
-"""
-
-
 @pytest.mark.skipif(
     not (ROOT / "fixtures" / "MANIFEST.json").is_file(), reason="the fixtures are not filled here"
 )
