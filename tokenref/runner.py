@@ -368,8 +368,7 @@ class Sessions:
 
     def _results(self, cases: Sequence[Case]) -> list[Result]:
         """Run the cases once."""
-        program, start = self._program, time.perf_counter()
-        lost = program.seconds_lost if program else 0.0
+        start = self._clock()
         first = cases[0]
         subject = self._catalogue.subject(first.vocab)
         if isinstance(subject, str):
@@ -387,10 +386,10 @@ class Sessions:
             answers = [session] * len(cases)
         else:
             requests = [msgspec.to_builtins(case.input) for case in cases]
-            incidents = program.incidents if program else []
+            incidents = self._program.incidents if self._program else []
             there = len(incidents)
             # another program cannot raise here
-            answers = answers_of(session, op, requests, guard=program is None)
+            answers = answers_of(session, op, requests, guard=self._program is None)
             _add_ids(incidents, there, cases)
             if isinstance(session, Declares):
                 declared = session.declared(op)
@@ -401,7 +400,9 @@ class Sessions:
         pairs = list(zip(cases, answers, strict=True))
         before = self._catalogue.replaced.get(first.vocab or "", ())
         judged = [judge(case, answer, subject, declared, before) for case, answer in pairs]
-        seconds = time.perf_counter() - start
-        seconds -= program.seconds_lost - lost if program else 0.0
-        each = max(0.0, seconds) * 1000 / len(cases)
+        each = max(0.0, self._clock() - start) * 1000 / len(cases)
         return [result_of(*pair, judged[at], each) for at, pair in enumerate(pairs)]
+
+    def _clock(self) -> float:
+        """Return the seconds of a clock that stops while the program gives no answer."""
+        return time.perf_counter() - (self._program.seconds_lost if self._program else 0.0)

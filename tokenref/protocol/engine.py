@@ -212,11 +212,9 @@ class ProtocolEngine:
         except WholeRunError as error:
             return Crashed(str(error))  # it is still running and in sync
         except _FAILURES as error:
-            self.seconds_lost += time.monotonic() - asked
-            failure = self._fail(error)
-            if isinstance(failure, TimedOut):
-                failure = replace(failure, seconds=time.monotonic() - asked)
-            return failure
+            failure, waited = self._fail(error), time.monotonic() - asked
+            self.seconds_lost += waited
+            return replace(failure, seconds=waited) if isinstance(failure, TimedOut) else failure
         log = "" if self._channel is None else self._channel.log[-_LOG_OF_A_CRASH:]
         return [
             replace(answer, log=log) if isinstance(answer, Crashed) else answer

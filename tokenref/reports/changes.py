@@ -104,8 +104,8 @@ def changes(old: Results, new: Sequence[Results], records: Container[str] = ()) 
                 cause = results.engines[line.engine].causes.get(line.cause, line.cause)
                 cause = cause or (f"the listed {line.known!r}" if line.known else "")
                 again = command_again(entries[line.engine], line.id, options)
-                now = line.status, line.detail, cause, again, answers
-                yield Change(line.engine, line.id, was, *now)
+                now, detail = line.status, line.detail
+                yield Change(line.engine, line.id, was, now, detail, cause, again, answers)
     whole = {name for results in new if not selecting(results) for name in results.engines}
     for name, ids in gone.items():
         for case_id in sorted(ids):

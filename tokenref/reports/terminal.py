@@ -548,7 +548,8 @@ def _print_alike(console: Console, alike: Sequence[Change]) -> None:
     most = SHOWN_FAILURES if worse or is_other else _SHOWN_CHANGES
     for change in alike[:most]:
         states = f"{change.was or 'none'} -> {change.now or 'none'}"
-        states = f"still {change.now}, with another answer" if is_other else states
+        if is_other:
+            states = f"still {change.now}, with another answer"
         print_line(console, f"  {change.engine}  {change.id}  {states}")
         if is_other:
             expected = [pair for pair in split_detail(change.detail) if pair[0] != "got"]

@@ -59,22 +59,26 @@ def dyadic_weights() -> st.SearchStrategy[list[float]]:
 
 def _parts_between(cuts: Sequence[int]) -> list[float]:
     ends = [0, *sorted(cuts), _WHOLE]
-    parts = [high - low for low, high in pairwise(ends)]
-    order = sorted(range(len(parts)), key=lambda place: place * 7 % 5)  # not by size, not by place
-    return [ldexp(parts[place], -UNIT) for place in order]
+    return _mixed([ldexp(high - low, -UNIT) for low, high in pairwise(ends)])
 
 
 def _halved(size: int) -> list[float]:
     """Return weights of which each is the largest or half of it.
 
+    Equal weights, as many as the largest power of 2 within `size`, are halved until there are
+    enough.
+
     >>> _halved(6)
     [0.125, 0.25, 0.125, 0.125, 0.25, 0.125]
     """
     power = size.bit_length() - 1
-    halves = 2 * (size - 2**power)  # of 2**power equal tokens, so many are two halves each
-    parts = [power + (place < halves) for place in range(size)]
-    order = sorted(range(size), key=lambda place: place * 7 % 5)  # not by size, not by place
-    return [ldexp(1, -parts[place]) for place in order]
+    halves = 2 * (size - 2**power)
+    return _mixed([ldexp(1, -power - (place < halves)) for place in range(size)])
+
+
+def _mixed(weights: Sequence[float]) -> list[float]:
+    """Return weights in an order that is neither by size nor by place."""
+    return [weights[at] for at in sorted(range(len(weights)), key=lambda at: at * 7 % 5)]
 
 
 @cache
